@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clada::cli::terminal;
-use clada::cli::{Cli, Command};
+use clada::cli::{Cli, Verb};
 use clada::settings::Settings;
 use clada::settings::places::Folders;
 use clada::{cmd, logs};
@@ -14,7 +14,7 @@ fn main() -> ExitCode {
     let cli = Cli::read();
     // What is wrong with the settings the command tells that reads them.
     let settings = Folders::of_user().and_then(|folders| Settings::of_user(&folders).ok());
-    let is_service = matches!(cli.command, Some(Command::Daemon(_)));
+    let is_service = matches!(cli.command, Some(Verb::Daemon(_)));
     if let Some(wrong) = logs::start(
         cli.log_format,
         settings.map(|of_user| of_user.log),

@@ -1,4 +1,4 @@
-//! The help: the commands in groups, and worked examples. `cli.rs` defines the commands and flags.
+//! The help: the commands in groups, and worked examples. `cli/mod.rs` defines the commands and flags.
 
 use std::fmt::Write;
 

@@ -8,6 +8,7 @@ pub mod topics;
 
 pub use document::Face;
 
+use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -30,7 +31,7 @@ use crate::world::clipboard;
 #[command(version, max_term_width = 100, disable_help_subcommand = true)]
 pub struct Cli {
     #[command(subcommand)]
-    pub command: Option<Command>,
+    pub command: Option<Verb>,
     #[command(flatten)]
     pub listen: Listen,
     /// The format of the log on stderr
@@ -97,23 +98,23 @@ impl Cli {
 
 #[derive(Debug, Subcommand)]
 #[command(args_conflicts_with_subcommands = true)]
-pub enum Command {
+pub enum Verb {
     /// Watch a notes file and carry out each reply saved in it
     ///
     /// `clada` without a command does the same.
     Watch(Listen),
     /// Carry out one reply once
-    Run(Run),
+    Run(RunArgs),
     /// List the tasks and problems of a reply, and carry out nothing
     ///
     /// Each problem is shown with its line, its cause and the next step.
-    Check(Check),
+    Check(CheckArgs),
     /// Show what ran, newest first
-    Log(Log),
+    Log(LogArgs),
     /// Retry the tasks of the last batch that failed or did not run
     ///
     /// With `--at`, apply a failed edit of that batch at the line you choose. Ticking a box in the results does the same.
-    Retry(Retry),
+    Retry(RetryArgs),
     /// Run the commands that wait for your approval
     ///
     /// These are the commands that match `exec.ask`. Ticking their boxes in the results does the same.
@@ -121,64 +122,64 @@ pub enum Command {
     /// Trust the settings in a project's clada.toml, so that they apply
     ///
     /// clada prints what you trust. Later changes of the file need your trust again.
-    Trust(Trust),
+    Trust(TrustArgs),
     /// Revert the latest batch, or others, in a new commit
-    Undo(Undo),
+    Undo(UndoArgs),
     /// Reapply what the last undo reverted, in a new commit
-    Redo(Redo),
+    Redo(RedoArgs),
     /// Show an older state of the files, to look at it
     ///
     /// `clada step-forward --end` returns to the present.
-    StepBack(StepBack),
+    StepBack(StepBackArgs),
     /// Show a newer state of the files, or return to the present
-    StepForward(StepForward),
+    StepForward(StepForwardArgs),
     /// Show what a batch changed, with `git diff`
-    Diff(Diff),
+    Diff(DiffArgs),
     /// Squash consecutive commits that clada made into one
     ///
     /// Your own commits keep their content and message.
-    Squash(Squash),
+    Squash(SquashArgs),
     /// Print the files that the chat works with, or change the set
-    Context(Context),
+    Context(ContextArgs),
     /// Watch all notes files in your list, in one process
-    Daemon(Daemon),
+    Daemon(DaemonArgs),
     /// Show what the running clada processes are doing and did last
-    Status(Status),
+    Status(StatusArgs),
     /// Print the current settings and where each comes from
-    Config(Config),
+    Config(ConfigArgs),
     /// Copy the last results of a notes file again
-    Copy(Copy),
+    Copy(CopyArgs),
     /// Keep a text on the clipboard, for another clada process
     #[command(name = clipboard::OWNER, hide = true)]
-    ClipboardOwner(ClipboardOwner),
+    ClipboardOwner(ClipboardOwnerArgs),
     /// Check what works here, and show how to fix what does not
-    Doctor(Doctor),
+    Doctor(DoctorArgs),
     /// Follow the output of commands and the results
-    Tail(Tail),
+    Tail(TailArgs),
     /// Run the daemon in the background, from login on
     #[command(subcommand)]
-    Service(Service),
+    Service(ServiceVerb),
     /// Print or copy the text that teaches an LLM to write tasks
     ///
     /// Paste it into each new chat once. clada then assumes that the chat has seen none of the project's files.
-    Instructions(Instructions),
+    Instructions(InstructionsArgs),
     /// Create clada.toml and clada.md in a project
     ///
     /// Existing files are kept. On a terminal, clada asks whether git should ignore the notes file, and whether `clada
     /// daemon` should watch it.
-    Init(Init),
+    Init(InitArgs),
     /// Add a notes file to the list that `clada daemon` watches
-    Add(Add),
+    Add(AddArgs),
     /// Remove a notes file from the list that `clada daemon` watches
-    Remove(Remove),
+    Remove(RemoveArgs),
     /// Print the list of notes files that `clada daemon` watches
-    List(List),
+    List(ListArgs),
     /// Print the completion script for your shell
-    Completions(Completions),
+    Completions(CompletionsArgs),
     /// Print the manual, or write all its pages into a folder
     ///
     /// `clada man | man -l -` displays it.
-    Man(Man),
+    Man(ManArgs),
     /// Print the help of a command, or a page of the manual
     Help(HelpOn),
 }
@@ -191,7 +192,7 @@ pub struct HelpOn {
 }
 
 #[derive(Debug, Args)]
-pub struct Init {
+pub struct InitArgs {
     /// The project folder [default: this folder]
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
@@ -204,7 +205,7 @@ pub struct Init {
 }
 
 #[derive(Debug, Args)]
-pub struct Add {
+pub struct AddArgs {
     /// The notes file; created if it does not exist
     pub file: PathBuf,
     /// The project folder: no file task can leave it [default: the file's folder]
@@ -216,33 +217,33 @@ pub struct Add {
 }
 
 #[derive(Debug, Args)]
-pub struct Remove {
+pub struct RemoveArgs {
     /// The notes file, which need not exist
     pub file: PathBuf,
 }
 
 #[derive(Debug, Args)]
-pub struct List {
+pub struct ListArgs {
     /// Print one JSON array
     #[arg(long)]
     pub json: bool,
 }
 
 #[derive(Debug, Args)]
-pub struct Completions {
+pub struct CompletionsArgs {
     /// The shell to complete in
     pub shell: Shell,
 }
 
 #[derive(Debug, Args)]
-pub struct Man {
+pub struct ManArgs {
     /// The folder of manuals to write all pages into, in man1 and man7
     #[arg(value_name = "DIR")]
     pub folder: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
-pub struct Retry {
+pub struct RetryArgs {
     #[command(flatten)]
     pub again: Again,
     /// Apply the failed edit at this line, one of those that its results offer
@@ -278,7 +279,7 @@ pub struct Carrying {
     #[arg(long)]
     pub no_git: bool,
     #[command(flatten)]
-    pub exec: Exec,
+    pub exec: ExecLimits,
     /// The name of the file with the full output, next to the notes file [default: watch.output_file]
     #[arg(long, value_name = "NAME", value_parser = bare)]
     pub output_file: Option<String>,
@@ -347,9 +348,9 @@ impl Watch {
     }
 }
 
-/// How all files in the list are watched.
+/// The flags for all files in the list.
 #[derive(Debug, Args)]
-pub struct Daemon {
+pub struct DaemonArgs {
     /// Do not copy results to the clipboard
     #[arg(long)]
     pub no_clipboard: bool,
@@ -359,14 +360,14 @@ pub struct Daemon {
 }
 
 #[derive(Debug, Args)]
-pub struct Status {
+pub struct StatusArgs {
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,
 }
 
 #[derive(Debug, Args)]
-pub struct Run {
+pub struct RunArgs {
     /// The file with the reply; `-` or nothing reads standard input
     pub file: Option<PathBuf>,
     /// The project folder: no file task can leave it [default: this folder]
@@ -382,7 +383,7 @@ pub struct Run {
     #[arg(long, value_name = "TEXT")]
     pub message: Option<String>,
     #[command(flatten)]
-    pub exec: Exec,
+    pub exec: ExecLimits,
     /// Also run the commands that would wait for your approval
     #[arg(long)]
     pub approve: bool,
@@ -396,7 +397,7 @@ pub struct Run {
 
 /// Limits for commands, which override the settings.
 #[derive(Debug, Clone, Args)]
-pub struct Exec {
+pub struct ExecLimits {
     /// How long a command may take, unless its task sets another time limit [default: exec.timeout]
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub exec_timeout: Option<Duration>,
@@ -405,7 +406,7 @@ pub struct Exec {
     pub sandbox: Option<Sandbox>,
 }
 
-impl Exec {
+impl ExecLimits {
     /// Returns the flags of a run.
     pub fn flags(&self, no_git: bool) -> RunFlags {
         RunFlags {
@@ -417,7 +418,7 @@ impl Exec {
 }
 
 #[derive(Debug, Args)]
-pub struct Check {
+pub struct CheckArgs {
     /// The file with the reply; `-` or nothing reads standard input
     pub file: Option<PathBuf>,
     /// Print one JSON object
@@ -427,7 +428,7 @@ pub struct Check {
 
 #[derive(Debug, Args)]
 #[command(subcommand_precedence_over_arg = true)]
-pub struct Context {
+pub struct ContextArgs {
     /// The notes file that the set belongs to [default: the one watched for the project folder, or its clada.md]
     pub file: Option<PathBuf>,
     /// The project folder [default: the one that the notes file is watched for, or this folder]
@@ -466,7 +467,7 @@ pub enum ContextChange {
 }
 
 #[derive(Debug, Subcommand)]
-pub enum Service {
+pub enum ServiceVerb {
     /// Start clada now and at each login; run it again after moving the program
     Install,
     /// Stop clada and remove the service
@@ -491,7 +492,7 @@ pub enum Service {
 }
 
 #[derive(Debug, Args)]
-pub struct Copy {
+pub struct CopyArgs {
     /// The number or id of a batch, or the start of its id (see `clada log`) [default: the last one]
     pub batch: Option<String>,
     /// Print the results instead of copying them
@@ -506,14 +507,14 @@ pub struct Copy {
 }
 
 #[derive(Debug, Args)]
-pub struct ClipboardOwner {
+pub struct ClipboardOwnerArgs {
     /// Keep it until something else is copied
     #[arg(long = clipboard::OWNER_STAYS)]
     pub stays: bool,
 }
 
 #[derive(Debug, Args)]
-pub struct Instructions {
+pub struct InstructionsArgs {
     /// The notes file of the new chat [default: the one watched for this folder, or its clada.md]
     pub file: Option<PathBuf>,
     /// Copy the text to the clipboard instead of printing it
@@ -534,7 +535,7 @@ pub struct Instructions {
 }
 
 #[derive(Debug, Args)]
-pub struct Log {
+pub struct LogArgs {
     /// The number or id of a batch; only with --output
     #[arg(requires = "output")]
     pub batch: Option<String>,
@@ -558,9 +559,9 @@ pub struct Log {
     pub json: bool,
 }
 
-/// Which commits become one: without a choice, all that follow your latest commit.
+/// The commits that become one: without a choice, all that follow your latest commit.
 #[derive(Debug, Args)]
-pub struct Squash {
+pub struct SquashArgs {
     /// Squash the commits of this batch, given by its id or the start of it (see `clada log`)
     #[arg(long, value_name = "ID", group = "choice")]
     pub batch: Option<String>,
@@ -588,7 +589,7 @@ pub struct Squash {
 }
 
 #[derive(Debug, Args)]
-pub struct Trust {
+pub struct TrustArgs {
     #[command(flatten)]
     pub root: Root,
     /// Continue even if other users own or can write to the project folder or its clada.toml
@@ -604,7 +605,7 @@ pub struct Root {
 }
 
 #[derive(Debug, Args)]
-pub struct Doctor {
+pub struct DoctorArgs {
     /// The notes file to check [default: the one watched for the project folder, or its clada.md]
     pub file: Option<PathBuf>,
     /// The project folder [default: this folder]
@@ -616,7 +617,7 @@ pub struct Doctor {
 }
 
 #[derive(Debug, Args)]
-pub struct Config {
+pub struct ConfigArgs {
     /// The project folder [default: this folder]
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
@@ -626,7 +627,7 @@ pub struct Config {
 }
 
 #[derive(Debug, Args)]
-pub struct Tail {
+pub struct TailArgs {
     /// The notes file to follow [default: the one watched for the project folder, or its clada.md]
     pub file: Option<PathBuf>,
     /// The project folder [default: this folder]
@@ -635,16 +636,16 @@ pub struct Tail {
 }
 
 #[derive(Debug, Args)]
-pub struct Undo {
+pub struct UndoArgs {
     /// How many batches to revert, or the id of one or the start of it (see `clada log`) [default: 1]
     #[arg(value_name = "N|BATCH", value_parser = which)]
-    pub which: Option<Which>,
+    pub which: Option<UndoneBatches>,
     #[command(flatten)]
     pub back: Back,
 }
 
 #[derive(Debug, Args)]
-pub struct Redo {
+pub struct RedoArgs {
     /// How many undos to reapply
     #[arg(value_name = "N", default_value = "1", value_parser = clap::value_parser!(u16).range(1..))]
     pub number: u16,
@@ -652,7 +653,7 @@ pub struct Redo {
     pub back: Back,
 }
 
-/// How batches are reverted.
+/// The flags for reverting batches.
 #[derive(Debug, Args)]
 pub struct Back {
     /// The project folder [default: this folder]
@@ -666,15 +667,15 @@ pub struct Back {
     pub dry_run: bool,
 }
 
-/// The last N, or one by its id.
+/// The batches to undo: the last N, or one by its id.
 #[derive(Debug, Clone)]
-pub enum Which {
+pub enum UndoneBatches {
     Last(usize),
     Named(String),
 }
 
 #[derive(Debug, Args)]
-pub struct StepBack {
+pub struct StepBackArgs {
     /// How many states to go back
     #[arg(value_name = "N", default_value = "1", value_parser = clap::value_parser!(u16).range(1..))]
     pub number: u16,
@@ -684,7 +685,7 @@ pub struct StepBack {
 }
 
 #[derive(Debug, Args)]
-pub struct StepForward {
+pub struct StepForwardArgs {
     /// How many states to go forward
     #[arg(value_name = "N", default_value = "1", value_parser = clap::value_parser!(u16).range(1..))]
     pub number: u16,
@@ -700,7 +701,7 @@ pub struct StepForward {
 }
 
 #[derive(Debug, Args)]
-pub struct Diff {
+pub struct DiffArgs {
     /// The id of a batch or the start of it (see `clada log`) [default: the latest]
     #[arg(value_name = "BATCH")]
     pub batch: Option<String>,
@@ -726,40 +727,58 @@ fn help_first(whole: &clap::Command) -> Vec<OsString> {
     line
 }
 
+/// The reason why clap refuses a value.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct BadValue(Cow<'static, str>);
+
+impl From<&'static str> for BadValue {
+    fn from(why: &'static str) -> Self {
+        Self(why.into())
+    }
+}
+
+impl From<String> for BadValue {
+    fn from(why: String) -> Self {
+        Self(why.into())
+    }
+}
+
 const AT_LEAST_ONE: &str = "it must be at least 1";
 
 /// Reads a number of batches, or an id: ids begin with a date, so they are longer than any sensible number.
-fn which(text: &str) -> Result<Which, String> {
+fn which(text: &str) -> Result<UndoneBatches, BadValue> {
     match text.parse() {
-        Ok(0) => Err(AT_LEAST_ONE.to_owned()),
-        Ok(number) if text.len() <= 4 => Ok(Which::Last(number)),
-        _ => Ok(Which::Named(text.to_owned())),
+        Ok(0) => Err(AT_LEAST_ONE.into()),
+        Ok(number) if text.len() <= 4 => Ok(UndoneBatches::Last(number)),
+        _ => Ok(UndoneBatches::Named(text.to_owned())),
     }
 }
 
 /// Reads how many commits or batches are meant.
-fn how_many(text: &str) -> Result<usize, String> {
+fn how_many(text: &str) -> Result<usize, BadValue> {
     match text.parse() {
-        Ok(0) => Err(AT_LEAST_ONE.to_owned()),
+        Ok(0) => Err(AT_LEAST_ONE.into()),
         Ok(number) => Ok(number),
-        Err(_) => Err("it must be a whole number from 1".to_owned()),
+        Err(_) => Err("it must be a whole number from 1".into()),
     }
 }
 
-fn time(text: &str) -> Result<Duration, String> {
-    duration::parse(text).ok_or_else(|| format!("it must be {}", duration::FORM))
+fn time(text: &str) -> Result<Duration, BadValue> {
+    duration::parse(text).ok_or_else(|| format!("it must be {}", duration::FORM).into())
 }
 
-fn every(text: &str) -> Result<Every, String> {
-    Every::parse(text).ok_or_else(|| format!("it must be {}", Every::FORM))
+fn every(text: &str) -> Result<Every, BadValue> {
+    Every::parse(text).ok_or_else(|| format!("it must be {}", Every::FORM).into())
 }
 
-fn bare(name: &str) -> Result<String, String> {
+fn bare(name: &str) -> Result<String, BadValue> {
     let refused =
         "it must be a file name without a folder: the output file is next to the notes file";
-    match is_bare(name) {
-        true => Ok(name.to_owned()),
-        false => Err(refused.to_owned()),
+    if is_bare(name) {
+        Ok(name.to_owned())
+    } else {
+        Err(refused.into())
     }
 }
 
@@ -767,12 +786,12 @@ fn bare(name: &str) -> Result<String, String> {
 #[derive(Clone)]
 struct Named<T> {
     names: Vec<&'static str>,
-    parse: fn(&str) -> Result<T, String>,
+    parse: fn(&str) -> Result<T, BadValue>,
 }
 
 fn named<T>(
     names: impl IntoIterator<Item = &'static str>,
-    parse: fn(&str) -> Result<T, String>,
+    parse: fn(&str) -> Result<T, BadValue>,
 ) -> Named<T> {
     let names = names.into_iter().collect();
     Named { names, parse }
@@ -796,10 +815,10 @@ impl<T: Clone + Send + Sync + 'static> TypedValueParser for Named<T> {
     }
 }
 
-fn dialect(text: &str) -> Result<Dialect, String> {
+fn dialect(text: &str) -> Result<Dialect, BadValue> {
     let names = Dialect::ALL.map(Dialect::name);
     let nearest = nearest_name(text, names);
-    let unknown = || format!("did you mean {}?", nearest.unwrap_or("cml"));
+    let unknown = || format!("did you mean {}?", nearest.unwrap_or("cml")).into();
     Dialect::parse(&text.to_ascii_lowercase()).ok_or_else(unknown)
 }
 
@@ -813,18 +832,16 @@ fn actions() -> impl Iterator<Item = &'static str> {
     })
 }
 
-fn action(text: &str) -> Result<String, String> {
+fn action(text: &str) -> Result<String, BadValue> {
     let name = text.trim();
-    match lessons::command(name) {
-        Ok(_) => Ok(name.to_owned()),
-        Err(error) => Err(error.to_string()),
-    }
+    lessons::command(name).map_err(|why| why.to_string())?;
+    Ok(name.to_owned())
 }
 
-fn log_format(text: &str) -> Result<Format, String> {
-    Format::parse(text).ok_or_else(|| "it must be text or json".to_owned())
+fn log_format(text: &str) -> Result<Format, BadValue> {
+    Format::parse(text).ok_or("it must be text or json".into())
 }
 
-fn sandbox(text: &str) -> Result<Sandbox, String> {
-    Sandbox::parse(text).ok_or_else(|| "it must be workspace, read-only or off".to_owned())
+fn sandbox(text: &str) -> Result<Sandbox, BadValue> {
+    Sandbox::parse(text).ok_or("it must be workspace, read-only or off".into())
 }

@@ -16,7 +16,7 @@ use crate::text::hidden::{Sieve, in_json, write_out, written_out};
 use crate::text::plain::plain;
 use crate::world::scarce;
 
-/// How often the time of a running command is updated.
+/// The interval at which the time of a running command is updated.
 const TICK: Duration = Duration::from_millis(100);
 
 /// A writer to one stream that knows whether it is at the start of a line.
@@ -101,9 +101,10 @@ impl<W: Write> Terminal<W> {
 
     /// Returns the end of the line that is begun, if one is.
     fn line_end(&mut self) -> &'static str {
-        match std::mem::take(&mut self.in_line) {
-            true => "\n",
-            false => "",
+        if std::mem::take(&mut self.in_line) {
+            "\n"
+        } else {
+            ""
         }
     }
 

@@ -1,4 +1,4 @@
-//! The pages of the manual, which are those of `docs/`, and which page belongs to which command.
+//! The pages of the manual, from `docs/`, and the commands that each is about.
 
 use super::document::layout;
 use super::document::{self, Passage, Span};
@@ -8,7 +8,7 @@ use super::document::{self, Passage, Span};
 pub struct Topic {
     /// The word after `clada help`.
     pub name: &'static str,
-    /// What a reader finds there; the README's list of pages says the same.
+    /// The subject of the page; the README's list of pages says the same.
     pub about: &'static str,
     /// The page in Markdown.
     pub page: &'static str,

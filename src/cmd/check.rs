@@ -6,9 +6,9 @@ use std::process::ExitCode;
 use serde::Serialize;
 use serde_json::json;
 
-use crate::cli::Check;
+use crate::cli::CheckArgs;
 use crate::cli::terminal;
-use crate::cmd::{self, read_reply};
+use crate::cmd::{self, reply_input::read_reply};
 use crate::error::Error;
 use crate::policy::{Policy, Verdict};
 use crate::reply::dialects::nesl::{self, Document};
@@ -25,7 +25,7 @@ use crate::text::language::Language;
 ///
 /// # Errors
 /// Where it cannot be read.
-pub fn main(args: &Check) -> Result<ExitCode, Error> {
+pub fn main(args: &CheckArgs) -> Result<ExitCode, Error> {
     let text = read_reply(args.file.as_deref())?;
     let (_, root) = start::find_root(None)?;
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
@@ -47,7 +47,7 @@ pub fn main(args: &Check) -> Result<ExitCode, Error> {
         .any(|problem| problem.error_type != "warning");
     let mut out = terminal::stdout();
     if args.json {
-        let said = json(&found, &blocks, (tasks, &listed), &problems);
+        let said = json(&found, &blocks, tasks, &listed, &problems);
         terminal::print_json(&said)?;
     } else {
         for task in &listed {
@@ -72,29 +72,30 @@ pub fn main(args: &Check) -> Result<ExitCode, Error> {
 fn json(
     found: &Scan<'_>,
     blocks: &Document,
-    (tasks, listed): (usize, &[Listed]),
+    tasks: usize,
+    listed: &[ListedTask],
     problems: &[ParseError],
 ) -> serde_json::Value {
     let has_blocks = !(blocks.blocks.is_empty() && blocks.errors.is_empty());
     let others = found.batches.iter().any(|batch| !nesl::is_ours(batch));
     let has_others = others || problems.iter().any(|problem| problem.content.is_none());
-    let mut said = serde_json::Map::new();
+    let mut said = json!({});
     if has_blocks || !has_others {
-        said.insert("blocks".to_owned(), json!(blocks.blocks));
-        said.insert("errors".to_owned(), json!(blocks.errors));
+        said["blocks"] = json!(blocks.blocks);
+        said["errors"] = json!(blocks.errors);
     }
     if has_others || !has_blocks {
-        said.insert("tasks".to_owned(), json!(listed));
-        said.insert("totalBlocks".to_owned(), json!(tasks));
-        said.insert("parseErrors".to_owned(), json!(problems));
+        said["tasks"] = json!(listed);
+        said["totalBlocks"] = json!(tasks);
+        said["parseErrors"] = json!(problems);
     }
-    said.into()
+    said
 }
 
 /// A task with its lines.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Listed {
+struct ListedTask {
     number: usize,
     /// The id of its block, in dialects that have one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -103,12 +104,12 @@ struct Listed {
     target: String,
     first_line: usize,
     last_line: usize,
-    /// Why it will wait for approval.
+    /// The reason why it will wait for approval.
     #[serde(skip_serializing_if = "Option::is_none")]
     asks: Option<String>,
 }
 
-impl Listed {
+impl ListedTask {
     fn line(&self) -> String {
         let label = self.id.clone().unwrap_or_else(|| self.number.to_string());
         let what = format!("{label} {} {}", self.command, self.target);
@@ -122,12 +123,12 @@ impl Listed {
 }
 
 /// All tasks of a text, as the results number them.
-fn listed(text: &str, found: &Scan<'_>, policy: Option<&Policy>) -> Vec<Listed> {
+fn listed(text: &str, found: &Scan<'_>, policy: Option<&Policy>) -> Vec<ListedTask> {
     let mut lines = LineNumbers::new(text);
     let tasks = found.batches.iter().flat_map(|batch| &batch.tasks);
     let listed = (1..).zip(tasks).map(|(number, task)| {
         let whole = text[task.span.clone()].trim_end();
-        Listed {
+        ListedTask {
             number,
             id: task.call.as_ref().map(|call| call.id.to_owned()),
             command: task.command_name().to_owned(),
@@ -160,7 +161,7 @@ fn asks(task: &Task<'_>, policy: &Policy) -> Option<String> {
     }
 }
 
-/// All problems of a text, in its order.
+/// Lists the problems of a text, in its order.
 fn problems(text: &str, found: &Scan<'_>) -> Vec<ParseError> {
     let mut lines = LineNumbers::new(text);
     let mut all = Vec::new();

@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use crate::cli::terminal;
-use crate::cli::{ClipboardOwner, Copy};
-use crate::cmd::notes::Notes;
+use crate::cli::{ClipboardOwnerArgs, CopyArgs};
+use crate::cmd::notes::NotesWithRoot;
 use crate::error::Error;
 use crate::settings::places::Folders;
 use crate::start::canonical;
@@ -15,16 +15,16 @@ use crate::world::clipboard::{self, Clipboard, ClipboardContext, ClipboardError,
 use crate::world::ledger::{Ledger, ToldIn};
 use crate::world::packet::Packets;
 
-/// How long the clipboard may take: a person waits for it.
+/// The time limit for the clipboard: a person waits for it.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Copies results of a notes file again, or prints them.
 ///
 /// # Errors
 /// Where there are none, or they cannot be read.
-pub fn main(args: &Copy) -> Result<ExitCode, Error> {
-    let notes = (args.file.as_deref(), args.root.as_deref());
-    let text = packet(notes, args.batch.as_deref())?;
+pub fn main(args: &CopyArgs) -> Result<ExitCode, Error> {
+    let (file, root) = (args.file.as_deref(), args.root.as_deref());
+    let text = packet(file, root, args.batch.as_deref())?;
     if args.print {
         return print(&text);
     }
@@ -41,11 +41,12 @@ pub(super) fn print(text: &str) -> Result<ExitCode, Error> {
 
 /// Returns the text that was copied after a batch of a notes file, or last.
 pub(super) fn packet(
-    (file, root): (Option<&Path>, Option<&Path>),
+    file: Option<&Path>,
+    root: Option<&Path>,
     batch: Option<&str>,
 ) -> Result<String, Error> {
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
-    let notes = Notes::find(&folders, file, root)?;
+    let notes = NotesWithRoot::find(&folders, file, root)?;
     let notes = canonical(&notes.file);
     let packets = Packets::of(&folders.packets(), &notes);
     let Some(batch) = batch else {
@@ -92,7 +93,7 @@ fn leave(text: String) -> Result<&'static str, ClipboardError> {
 ///
 /// # Errors
 /// Where that process does not send the text.
-pub fn own(args: &ClipboardOwner) -> Result<ExitCode, Error> {
+pub fn own(args: &ClipboardOwnerArgs) -> Result<ExitCode, Error> {
     clipboard::own(args.stays)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -10,7 +10,7 @@ use crate::error::Error;
 ///
 /// # Errors
 /// Where it cannot be written.
-pub fn main(args: &cli::Completions) -> Result<ExitCode, Error> {
+pub fn main(args: &cli::CompletionsArgs) -> Result<ExitCode, Error> {
     let script = pages::completions(args.shell);
     std::io::stdout().lock().write_all(&script)?;
     Ok(ExitCode::SUCCESS)

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use crate::cli::Config;
+use crate::cli::ConfigArgs;
 use crate::cli::terminal;
 use crate::cmd;
 use crate::error::Error;
@@ -15,7 +15,7 @@ use crate::start;
 ///
 /// # Errors
 /// Where the folder cannot be used.
-pub fn main(args: &Config) -> Result<ExitCode, Error> {
+pub fn main(args: &ConfigArgs) -> Result<ExitCode, Error> {
     let (_, root) = start::find_root(args.root.as_deref())?;
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
     let (effective, wrong) = Effective::load(&folders, &root);

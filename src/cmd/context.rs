@@ -8,10 +8,10 @@ use std::process::ExitCode;
 use serde_json::json;
 
 use crate::cli::terminal;
-use crate::cli::{Context, ContextChange};
+use crate::cli::{ContextArgs, ContextChange};
 use crate::clock;
 use crate::cmd::clipboard;
-use crate::cmd::notes::Notes;
+use crate::cmd::notes::NotesWithRoot;
 use crate::error::Error;
 use crate::listener::project;
 use crate::listener::rules::{Login, RuleSource, RunFlags};
@@ -33,10 +33,10 @@ use crate::world::workspace::{Disk, ProjectFiles};
 ///
 /// # Errors
 /// Where the root, the notes file or the set cannot be used.
-pub fn main(args: &Context) -> Result<ExitCode, Error> {
+pub fn main(args: &ContextArgs) -> Result<ExitCode, Error> {
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
     let (file, root) = (args.file.as_deref(), args.root.as_deref());
-    let Notes { file: notes, root } = Notes::find(&folders, file, root)?;
+    let NotesWithRoot { file: notes, root } = NotesWithRoot::find(&folders, file, root)?;
     let (given, root) = root;
     let store = store(&folders, &root, &notes);
     let mut own = start::watched_in(&folders, &root);
@@ -48,7 +48,7 @@ pub fn main(args: &Context) -> Result<ExitCode, Error> {
         None => {
             let loaded = context::load(&store.read()?, &disk);
             let code = show(args, &loaded)?;
-            remember(&folders, (&root, &notes), &loaded, disk);
+            remember(&folders, &root, &notes, &loaded, disk);
             Ok(code)
         }
         Some(change) => perform(args, change, &disk, &store),
@@ -69,7 +69,7 @@ pub(crate) fn chat(folders: &Folders, root: &Path, notes: &Path) -> ChatStore {
 }
 
 fn perform(
-    args: &Context,
+    args: &ContextArgs,
     change: &ContextChange,
     disk: &Disk,
     store: &ContextStore,
@@ -138,16 +138,17 @@ fn with_lines<'p>(path: &'p str, disk: &Disk) -> (&'p str, Option<&'p str>) {
 }
 
 /// Prints or copies all files in the set.
-fn show(args: &Context, loaded: &LoadedSet) -> Result<ExitCode, Error> {
+fn show(args: &ContextArgs, loaded: &LoadedSet) -> Result<ExitCode, Error> {
     let text = text(loaded);
     let mut code = ExitCode::SUCCESS;
     let mut said = String::new();
     for missing in loaded.missing() {
         said += &format!("⚠ {missing}\n");
     }
-    said += &match loaded.files.is_empty() {
-        true => "the context is empty: add a file with `clada context add PATH`\n".to_owned(),
-        false => loaded.amount.text() + "\n",
+    said += &if loaded.files.is_empty() {
+        "the context is empty: add a file with `clada context add PATH`\n".to_owned()
+    } else {
+        loaded.amount.text() + "\n"
     };
     if args.json {
         let amount = loaded.amount;
@@ -172,7 +173,7 @@ fn show(args: &Context, loaded: &LoadedSet) -> Result<ExitCode, Error> {
 }
 
 /// Records what the chat was given, so that clada can report later what has changed. Does nothing where that fails.
-fn remember(folders: &Folders, (root, notes): (&Path, &Path), loaded: &LoadedSet, mut disk: Disk) {
+fn remember(folders: &Folders, root: &Path, notes: &Path, loaded: &LoadedSet, mut disk: Disk) {
     if loaded.files.is_empty() {
         return;
     }

@@ -7,9 +7,9 @@ use std::io::{BufRead, BufReader, ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 
-use crate::cli::Diff;
+use crate::cli::DiffArgs;
 use crate::cli::terminal;
-use crate::cmd::history::History;
+use crate::cmd::history::ProjectHistory;
 use crate::error::Error;
 use crate::git::Store;
 use crate::git::undo::{self, BatchCommits};
@@ -23,8 +23,8 @@ const EMPTY: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 ///
 /// # Errors
 /// Where there is no such batch, or git's history cannot be read.
-pub fn main(args: &Diff) -> Result<ExitCode, Error> {
-    let history = History::open(args.root.as_deref(), false)?;
+pub fn main(args: &DiffArgs) -> Result<ExitCode, Error> {
+    let history = ProjectHistory::open(args.root.as_deref(), false)?;
     let stores = history.snapshots.stores();
     let groups = undo::newest(&stores, args.batch.as_deref())?;
     let mut code = ExitCode::SUCCESS;
@@ -33,7 +33,7 @@ pub fn main(args: &Diff) -> Result<ExitCode, Error> {
         let mut shown = BTreeSet::new();
         for (at, store) in stores.iter().enumerate().rev() {
             if let Some((before, after)) = ends(group, at) {
-                code = show(store, (before, after), args.stat, &shown)?;
+                code = show(store, before, after, args.stat, &shown)?;
                 let changes = store.changes(before, Some(after))?;
                 shown.extend(changes.into_iter().map(|change| change.path));
             }
@@ -53,7 +53,8 @@ fn ends(group: &BatchCommits, store: usize) -> Option<(Option<&str>, &str)> {
 /// Shows what differs between two commits, except the paths (relative to the root) that were already shown.
 fn show(
     store: &Store,
-    (before, after): (Option<&str>, &str),
+    before: Option<&str>,
+    after: &str,
     stat: bool,
     shown: &BTreeSet<PathBuf>,
 ) -> Result<ExitCode, Error> {
@@ -69,7 +70,7 @@ fn show(
             if why.is_risk() {
                 writeln!(std::io::stderr(), "clada: {why}")?;
             }
-            return plain(store, (before, after), shown);
+            return plain(store, before, after, shown);
         }
     };
     command
@@ -101,7 +102,7 @@ fn show(
     match ended {
         Ok(status) if status.success() => Ok(ExitCode::SUCCESS),
         Ok(_) => Ok(ExitCode::FAILURE),
-        Err(error) if error.kind() == ErrorKind::NotFound => plain(store, (before, after), shown),
+        Err(error) if error.kind() == ErrorKind::NotFound => plain(store, before, after, shown),
         Err(error) => Err(error.into()),
     }
 }
@@ -109,7 +110,8 @@ fn show(
 /// Shows the difference without git.
 fn plain(
     store: &Store,
-    (before, after): (Option<&str>, &str),
+    before: Option<&str>,
+    after: &str,
     shown: &BTreeSet<PathBuf>,
 ) -> Result<ExitCode, Error> {
     let text = store.patch(before, after, shown)?;

@@ -14,8 +14,8 @@ use crate::start::runtime;
 use crate::text::hex::hex;
 use crate::world::tty;
 
-/// How the user accepts the offer.
-pub(crate) struct Offer<'o> {
+/// The way in which the user can accept the offer.
+pub(crate) struct ExcludeOffer<'o> {
     /// `--yes` was given.
     pub(crate) yes: bool,
     /// The command that does it.
@@ -26,7 +26,7 @@ pub(crate) struct Offer<'o> {
 
 /// The result of an offer.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Answer {
+pub(crate) enum ExcludeAnswer {
     /// Nothing is left to do: git ignores the files, or the user declined or cannot be asked.
     Settled,
     /// The user accepted, and it failed.
@@ -42,11 +42,11 @@ pub(crate) enum Answer {
 pub(crate) fn offer(
     folders: &Folders,
     files: &[PathBuf],
-    offer: &Offer<'_>,
-) -> Result<Answer, Error> {
-    let mut answer = Answer::Settled;
+    offer: &ExcludeOffer<'_>,
+) -> Result<ExcludeAnswer, Error> {
+    let mut answer = ExcludeAnswer::Settled;
     for shown in seen_by_git(files) {
-        let memory = Memory::of(folders, &shown.git_dir);
+        let memory = AnswerStore::of(folders, &shown.git_dir);
         let names = names(&shown);
         let command = offer.command;
         if !offer.yes {
@@ -70,7 +70,7 @@ pub(crate) fn offer(
                     memory.keep(DECLINED);
                     continue;
                 }
-                None => return Ok(Answer::Stopped),
+                None => return Ok(ExcludeAnswer::Stopped),
             }
         }
         match shown.exclude() {
@@ -78,7 +78,7 @@ pub(crate) fn offer(
             Err(why) => {
                 say(&failed(&shown, &why))?;
                 memory.keep(DECLINED);
-                answer = Answer::Failed;
+                answer = ExcludeAnswer::Failed;
             }
         }
     }
@@ -149,7 +149,8 @@ pub(crate) fn ask(
     }))
 }
 
-fn say(line: &str) -> Result<(), Error> {
+/// Prints a line.
+pub(super) fn say(line: &str) -> Result<(), Error> {
     Ok(writeln!(terminal::stdout(), "{line}")?)
 }
 
@@ -158,32 +159,28 @@ const DECLINED: &str = "declined";
 /// The command was printed where nobody could be asked.
 const TOLD: &str = "told";
 
-/// The answer for a repository, in clada's state.
-struct Memory {
-    folder: PathBuf,
-    name: String,
-}
+/// The answer for a repository, in clada's state: the start of the paths of its files.
+struct AnswerStore(PathBuf);
 
-impl Memory {
+impl AnswerStore {
     fn of(folders: &Folders, git_dir: &Path) -> Self {
         let hash = Sha256::digest(git_dir.as_os_str().as_encoded_bytes());
-        Self {
-            folder: folders.state.join("excludes"),
-            name: hex(&hash[..12]),
-        }
+        Self(folders.state.join("excludes").join(hex(&hash[..12])))
     }
 
-    fn place(&self, what: &str) -> PathBuf {
-        self.folder.join(format!("{}-{what}", self.name))
+    fn file(&self, what: &str) -> PathBuf {
+        let mut file = self.0.clone().into_os_string();
+        file.push(format!("-{what}"));
+        file.into()
     }
 
     fn has(&self, what: &str) -> bool {
-        self.place(what).exists()
+        self.file(what).exists()
     }
 
     /// Keeps an answer. Where that fails, clada asks again.
     fn keep(&self, what: &str) {
-        let _ = std::fs::create_dir_all(&self.folder)
-            .and_then(|()| std::fs::write(self.place(what), ""));
+        let folder = self.0.parent().map_or(Ok(()), std::fs::create_dir_all);
+        let _ = folder.and_then(|()| std::fs::write(self.file(what), ""));
     }
 }

@@ -15,14 +15,14 @@ use crate::world::lock::Lock;
 use crate::world::workspace::Disk;
 
 /// A root's saved states and its files.
-pub(super) struct History {
+pub(super) struct ProjectHistory {
     pub(super) snapshots: Snapshots,
     pub(super) disk: Disk,
     /// Keeps batches from running meanwhile, where something will be changed.
     _lock: Option<Lock>,
 }
 
-impl History {
+impl ProjectHistory {
     /// Opens them; to change something, waits until no other process does.
     pub(super) fn open(given: Option<&Path>, to_change: bool) -> Result<Self, Error> {
         let (given, root) = start::find_root(given)?;
@@ -30,16 +30,15 @@ impl History {
         // Ctrl-C in the middle would leave a half-done change.
         let stop = start::stop_signal()?;
         let mut terminal = Terminal::new(std::io::stderr());
-        let lock = match to_change {
-            true => {
-                let lock = start::lock_root(&folders, &root, &stop, &mut terminal);
-                let stopped = || {
-                    let why = "stopped before anything was done";
-                    std::io::Error::new(std::io::ErrorKind::Interrupted, why)
-                };
-                Some(start::runtime()?.block_on(lock)?.ok_or_else(stopped)?)
-            }
-            false => None,
+        let lock = if to_change {
+            let lock = start::lock_root(&folders, &root, &stop, &mut terminal);
+            let stopped = || {
+                let why = "stopped before anything was done";
+                std::io::Error::new(std::io::ErrorKind::Interrupted, why)
+            };
+            Some(start::runtime()?.block_on(lock)?.ok_or_else(stopped)?)
+        } else {
+            None
         };
         let ReadableSettings {
             settings,
@@ -57,17 +56,19 @@ impl History {
         rules::avoid_known(&folders);
         rules::avoid(&folders, &root, &settings.exec);
         let git = rules::git_of(&settings.git, &folders, std::env::vars_os().collect());
-        let snapshots = match settings.git.enabled {
-            true => Snapshots::open(&root, &own, &git.options, &stop)?,
-            false => None,
+        let snapshots = if settings.git.enabled {
+            Snapshots::open(&root, &own, &git.options, &stop)?
+        } else {
+            None
         };
         let Some(snapshots) = snapshots else {
             return Err(Error::NoHistory(root));
         };
         if to_change && let Some((said, is_over)) = recover(&git, &root, &mut disk, &snapshots) {
-            match is_over {
-                true => terminal.line(&said),
-                false => return Err(Error::CutShort(said)),
+            if is_over {
+                terminal.line(&said)
+            } else {
+                return Err(Error::CutShort(said));
             }
         }
         Ok(Self {

@@ -7,10 +7,9 @@ use std::process::ExitCode;
 
 use tokio::sync::watch as channel;
 
-use super::exclude::{self, Answer, Offer, OnEnter};
+use super::exclude::{self, ExcludeAnswer, ExcludeOffer, OnEnter, say};
 use super::{service, watched};
-use crate::cli::Init;
-use crate::cli::terminal;
+use crate::cli::InitArgs;
 use crate::cmd;
 use crate::error::Error;
 use crate::listener::{create_if_missing, sharing};
@@ -29,7 +28,7 @@ const SETTINGS: &str = include_str!("../../config/project.toml");
 ///
 /// # Errors
 /// Where a file cannot be created.
-pub fn main(args: &Init) -> Result<ExitCode, Error> {
+pub fn main(args: &InitArgs) -> Result<ExitCode, Error> {
     cmd::for_the_user("init")?;
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
     let (_, root) = start::find_root(args.root.as_deref())?;
@@ -44,7 +43,7 @@ pub fn main(args: &Init) -> Result<ExitCode, Error> {
     say(&told(&notes, was, "the notes file, to paste replies into"))?;
     // Only Ctrl-C stops it, which ends the process.
     let stop = channel::channel(false).1;
-    let offer = Offer {
+    let offer = ExcludeOffer {
         yes: args.yes,
         command: "clada init --yes",
         stop: &stop,
@@ -79,7 +78,7 @@ pub fn main(args: &Init) -> Result<ExitCode, Error> {
         }
     })?;
     say("      paste what `clada instructions` prints into your chat, once")?;
-    let is_undone = args.yes && answer == Answer::Failed;
+    let is_undone = args.yes && answer == ExcludeAnswer::Failed;
     Ok(ExitCode::from(u8::from(is_undone || registers && !runs)))
 }
 
@@ -133,8 +132,4 @@ fn output_name(folders: &Folders, root: &Path) -> String {
         |_| places::OUTPUT.to_owned(),
         |loaded| loaded.settings.watch.output_file,
     )
-}
-
-fn say(line: &str) -> Result<(), Error> {
-    Ok(writeln!(terminal::stdout(), "{line}")?)
 }

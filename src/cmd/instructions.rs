@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::cli;
 use crate::cli::terminal;
 use crate::clock;
-use crate::cmd::notes::Notes;
+use crate::cmd::notes::NotesWithRoot;
 use crate::cmd::{clipboard, context};
 use crate::error::Error;
 use crate::reply::dialect::Dialect;
@@ -49,7 +49,7 @@ const SHAM: [(&str, &str); 5] = [
 ///
 /// # Errors
 /// Where it cannot be written, or the dialect has no actions to choose from.
-pub fn main(args: &cli::Instructions) -> Result<ExitCode, Error> {
+pub fn main(args: &cli::InstructionsArgs) -> Result<ExitCode, Error> {
     let has_actions = matches!(args.dialect, Dialect::Cml | Dialect::Sham | Dialect::Nesl);
     if !args.actions.is_empty() && !has_actions {
         return Err(Error::NoActions(args.dialect.name()));
@@ -63,7 +63,7 @@ pub fn main(args: &cli::Instructions) -> Result<ExitCode, Error> {
     let folders = Folders::of_user();
     let found = folders
         .as_ref()
-        .map(|folders| (folders, Notes::find(folders, file, None)));
+        .map(|folders| (folders, NotesWithRoot::find(folders, file, None)));
     let limit = found
         .as_ref()
         .and_then(|(folders, notes)| timeout(folders, notes.as_ref().ok()));
@@ -85,7 +85,7 @@ pub fn main(args: &cli::Instructions) -> Result<ExitCode, Error> {
 }
 
 /// Returns the time limit of commands in the project of the notes file, or in this folder.
-fn timeout(folders: &Folders, notes: Option<&Notes>) -> Option<Duration> {
+fn timeout(folders: &Folders, notes: Option<&NotesWithRoot>) -> Option<Duration> {
     let root = match notes {
         Some(notes) => notes.root.1.clone(),
         None => std::env::current_dir().ok()?,
@@ -97,7 +97,7 @@ fn timeout(folders: &Folders, notes: Option<&Notes>) -> Option<Duration> {
 /// Starts a new chat, which has seen no files. Does nothing where no notes file is given or known.
 fn begin(
     file: Option<&Path>,
-    found: Option<(&Folders, Result<Notes, Error>)>,
+    found: Option<(&Folders, Result<NotesWithRoot, Error>)>,
 ) -> Result<(), Error> {
     // A command in a reply starts no new chat.
     if std::env::var_os("CLADA").is_some() {

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use crate::cli::Log;
+use crate::cli::LogArgs;
 use crate::cli::terminal;
 use crate::clock;
 use crate::cmd::clipboard;
@@ -35,9 +35,9 @@ use crate::world::roots;
 ///
 /// # Errors
 /// Where the ledger cannot be read.
-pub fn main(args: &Log) -> Result<ExitCode, Error> {
+pub fn main(args: &LogArgs) -> Result<ExitCode, Error> {
     if args.batch.is_some() {
-        let packet = clipboard::packet((args.file.as_deref(), None), args.batch.as_deref())?;
+        let packet = clipboard::packet(args.file.as_deref(), None, args.batch.as_deref())?;
         return clipboard::print(&packet);
     }
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
@@ -52,24 +52,21 @@ pub fn main(args: &Log) -> Result<ExitCode, Error> {
         (None, false) => None,
     };
     let mut entries = match Ledger::read(&folders.state)? {
-        Some(ledger) => newest(&ledger, (args.number, files.as_deref()))?,
+        Some(ledger) => newest(&ledger, args.number, files.as_deref())?,
         None => Vec::new(),
     };
     mark(&mut entries, &roots, &folders);
     let mut out = terminal::stdout();
     if args.json {
-        let entries: Vec<Value> = entries.iter().map(Entry::json).collect();
-        terminal::print_json(&Value::from(entries))?;
-    } else if entries.is_empty() && args.here {
-        writeln!(
-            out,
-            "nothing has run here yet: `clada log` shows what ran elsewhere"
-        )?;
+        let entries = entries.iter().map(LogEntry::json);
+        terminal::print_json(&entries.collect::<Value>())?;
     } else if entries.is_empty() {
-        writeln!(
-            out,
+        let nothing = if args.here {
+            "nothing has run here yet: `clada log` shows what ran elsewhere"
+        } else {
             "nothing has run yet: the log begins with the first reply"
-        )?;
+        };
+        writeln!(out, "{nothing}")?;
     } else {
         let watched = Lock::held(&folders.locks(), places::WATCHED_LOCKS);
         let texts = entries
@@ -81,7 +78,7 @@ pub fn main(args: &Log) -> Result<ExitCode, Error> {
 }
 
 /// An entry of the log.
-enum Entry {
+enum LogEntry {
     /// A batch, and whether it was undone or redone since.
     Batch(LogBatch, Option<Mark>),
     Foreign(ForeignBlock),
@@ -90,8 +87,9 @@ enum Entry {
 /// Returns the latest entries of these files, or of all.
 fn newest(
     ledger: &Ledger,
-    (number, files): (usize, Option<&[PathBuf]>),
-) -> Result<Vec<Entry>, Error> {
+    number: usize,
+    files: Option<&[PathBuf]>,
+) -> Result<Vec<LogEntry>, Error> {
     let files: Vec<Option<&Path>> = match files {
         Some(files) => files.iter().map(|file| Some(file.as_path())).collect(),
         None => vec![None],
@@ -99,9 +97,9 @@ fn newest(
     let mut entries = Vec::new();
     for file in files {
         let batches = ledger.log(number, file)?.into_iter();
-        entries.extend(batches.map(|batch| Entry::Batch(batch, None)));
+        entries.extend(batches.map(|batch| LogEntry::Batch(batch, None)));
         let foreign = ledger.foreign(number, file)?.into_iter();
-        entries.extend(foreign.map(Entry::Foreign));
+        entries.extend(foreign.map(LogEntry::Foreign));
     }
     entries.sort_by_key(|entry| std::cmp::Reverse(entry.time_ms()));
     entries.truncate(number);
@@ -119,11 +117,11 @@ fn files_here(roots: &[(PathBuf, PathBuf)], given: Option<&Path>) -> Result<Vec<
 }
 
 /// Marks the batches that were undone or redone, as far as the histories of their projects can be read.
-fn mark(entries: &mut [Entry], roots: &[(PathBuf, PathBuf)], folders: &Folders) {
+fn mark(entries: &mut [LogEntry], roots: &[(PathBuf, PathBuf)], folders: &Folders) {
     let mut by_root: BTreeMap<&Path, Vec<(&LogBatch, &mut Option<Mark>)>> = BTreeMap::new();
     for entry in entries {
         // A batch that changed nothing cannot be undone.
-        if let Entry::Batch(batch, mark) = entry
+        if let LogEntry::Batch(batch, mark) = entry
             && batch.commits.is_some()
             && let Some((_, root)) = roots.iter().find(|(file, _)| *file == batch.path)
         {
@@ -161,7 +159,7 @@ fn marks_of(
     }
 }
 
-impl Entry {
+impl LogEntry {
     fn time_ms(&self) -> i64 {
         match self {
             Self::Batch(batch, _) => batch.began_ms,
@@ -171,7 +169,7 @@ impl Entry {
 
     fn text(&self, home: &Path, watched: &[PathBuf]) -> String {
         match self {
-            Self::Batch(batch, mark) => batch_text((batch, *mark), home, watched),
+            Self::Batch(batch, mark) => batch_text(batch, *mark, home, watched),
             Self::Foreign(block) => foreign_text(block, home),
         }
     }
@@ -201,11 +199,7 @@ fn foreign_text(block: &ForeignBlock, home: &Path) -> String {
 }
 
 /// Formats a batch. One without an end is running if a clada process watches its file.
-fn batch_text(
-    (batch, mark): (&LogBatch, Option<Mark>),
-    home: &Path,
-    watched: &[PathBuf],
-) -> String {
+fn batch_text(batch: &LogBatch, mark: Option<Mark>, home: &Path, watched: &[PathBuf]) -> String {
     let began = clock::local(at(batch.began_ms)).strftime("%Y-%m-%d %H:%M:%S");
     let took = match batch.ended_ms {
         Some(ended) => duration::show(between(batch.began_ms, ended)),
@@ -268,6 +262,7 @@ fn batch_json(batch: &LogBatch, mark: Option<Mark>) -> Value {
         Some(Mark::Redone(at)) => (None, Some(iso(at * 1000))),
         None => (None, None),
     };
+    let commits = batch.commits.as_ref();
     let tasks = batch.tasks.iter().map(|task| {
         json!({
             "command": task.command,
@@ -285,9 +280,9 @@ fn batch_json(batch: &LogBatch, mark: Option<Mark>) -> Value {
         "again": batch.again,
         "began": iso(batch.began_ms),
         "ended": batch.ended_ms.map(iso),
-        "commitBefore": batch.commits.as_ref().map(|commits| &commits.before),
-        "commitAfter": batch.commits.as_ref().map(|commits| &commits.after),
-        "privateCommits": batch.commits.as_ref().map(|commits| commits.private),
+        "commitBefore": commits.map(|commits| &commits.before),
+        "commitAfter": commits.map(|commits| &commits.after),
+        "privateCommits": commits.map(|commits| commits.private),
         "undone": undone,
         "redone": redone,
         "tasks": tasks.collect::<Vec<Value>>(),

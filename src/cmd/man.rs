@@ -11,7 +11,7 @@ use crate::error::Error;
 ///
 /// # Errors
 /// Where they cannot be written.
-pub fn main(args: &cli::Man) -> Result<ExitCode, Error> {
+pub fn main(args: &cli::ManArgs) -> Result<ExitCode, Error> {
     let pages = pages::man()?;
     let Some(folder) = &args.folder else {
         let main = pages.first().map_or(&[][..], |(_, page)| page);

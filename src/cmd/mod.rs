@@ -1,4 +1,4 @@
-//! One file per command, and what they share: reading a reply, opening a root, stopping.
+//! The commands, one file for each: calls the one that the command line names.
 
 pub mod approve;
 pub mod check;
@@ -16,6 +16,7 @@ pub mod instructions;
 pub mod log;
 pub mod man;
 mod notes;
+mod reply_input;
 pub mod retry;
 pub mod run;
 pub mod service;
@@ -28,12 +29,11 @@ pub mod undo;
 pub mod watch;
 pub mod watched;
 
-use std::io::{self, Read, Write};
-use std::path::Path;
+use std::io::Write;
 use std::process::ExitCode;
 
 use crate::cli::terminal;
-use crate::cli::{Cli, Command};
+use crate::cli::{Cli, Verb};
 use crate::error::Error;
 use crate::settings::SettingsError;
 use crate::settings::places::Folders;
@@ -52,36 +52,36 @@ pub fn dispatch(cli: Cli) -> Result<ExitCode, Error> {
     }
     match cli.command {
         None => watch::main(&cli.listen),
-        Some(Command::Watch(args)) => watch::main(&args),
-        Some(Command::Run(args)) => run::main(&args),
-        Some(Command::Check(args)) => check::main(&args),
-        Some(Command::Log(args)) => log::main(&args),
-        Some(Command::Retry(args)) => retry::main(&args),
-        Some(Command::Approve(args)) => approve::main(&args),
-        Some(Command::Trust(args)) => trust::main(&args),
-        Some(Command::Undo(args)) => undo::main(&args),
-        Some(Command::Redo(args)) => undo::redo(&args),
-        Some(Command::StepBack(args)) => step::back(&args),
-        Some(Command::StepForward(args)) => step::forward(&args),
-        Some(Command::Diff(args)) => diff::main(&args),
-        Some(Command::Squash(args)) => squash::main(&args),
-        Some(Command::Context(args)) => context::main(&args),
-        Some(Command::Daemon(args)) => crate::supervisor::main(&args),
-        Some(Command::Status(args)) => status::main(&args),
-        Some(Command::Config(args)) => config::main(&args),
-        Some(Command::Copy(args)) => clipboard::main(&args),
-        Some(Command::ClipboardOwner(args)) => clipboard::own(&args),
-        Some(Command::Doctor(args)) => doctor::main(&args),
-        Some(Command::Service(what)) => service::main(&what),
-        Some(Command::Tail(args)) => tail::main(&args),
-        Some(Command::Instructions(args)) => instructions::main(&args),
-        Some(Command::Init(args)) => init::main(&args),
-        Some(Command::Add(args)) => watched::add(&args),
-        Some(Command::Remove(args)) => watched::remove(&args),
-        Some(Command::List(args)) => watched::list(&args),
-        Some(Command::Completions(args)) => completions::main(&args),
-        Some(Command::Man(args)) => man::main(&args),
-        Some(Command::Help(args)) => help::main(&args),
+        Some(Verb::Watch(args)) => watch::main(&args),
+        Some(Verb::Run(args)) => run::main(&args),
+        Some(Verb::Check(args)) => check::main(&args),
+        Some(Verb::Log(args)) => log::main(&args),
+        Some(Verb::Retry(args)) => retry::main(&args),
+        Some(Verb::Approve(args)) => approve::main(&args),
+        Some(Verb::Trust(args)) => trust::main(&args),
+        Some(Verb::Undo(args)) => undo::main(&args),
+        Some(Verb::Redo(args)) => undo::redo(&args),
+        Some(Verb::StepBack(args)) => step::back(&args),
+        Some(Verb::StepForward(args)) => step::forward(&args),
+        Some(Verb::Diff(args)) => diff::main(&args),
+        Some(Verb::Squash(args)) => squash::main(&args),
+        Some(Verb::Context(args)) => context::main(&args),
+        Some(Verb::Daemon(args)) => crate::supervisor::main(&args),
+        Some(Verb::Status(args)) => status::main(&args),
+        Some(Verb::Config(args)) => config::main(&args),
+        Some(Verb::Copy(args)) => clipboard::main(&args),
+        Some(Verb::ClipboardOwner(args)) => clipboard::own(&args),
+        Some(Verb::Doctor(args)) => doctor::main(&args),
+        Some(Verb::Service(what)) => service::main(&what),
+        Some(Verb::Tail(args)) => tail::main(&args),
+        Some(Verb::Instructions(args)) => instructions::main(&args),
+        Some(Verb::Init(args)) => init::main(&args),
+        Some(Verb::Add(args)) => watched::add(&args),
+        Some(Verb::Remove(args)) => watched::remove(&args),
+        Some(Verb::List(args)) => watched::list(&args),
+        Some(Verb::Completions(args)) => completions::main(&args),
+        Some(Verb::Man(args)) => man::main(&args),
+        Some(Verb::Help(args)) => help::main(&args),
     }
 }
 
@@ -99,29 +99,4 @@ fn for_the_user(command: &'static str) -> Result<(), Error> {
         Some(_) => Err(Error::ForTheUser(command)),
         None => Ok(()),
     }
-}
-
-/// Reads the reply in a file, or on standard input.
-fn read_reply(file: Option<&Path>) -> Result<String, Error> {
-    let (bytes, name) = match file {
-        None => (read_stdin()?, "standard input".to_owned()),
-        Some(path) if path == Path::new("-") => (read_stdin()?, "standard input".to_owned()),
-        Some(path) => {
-            let bytes = std::fs::read(path).map_err(|error| Error::Reply {
-                path: path.to_owned(),
-                error,
-            })?;
-            (bytes, path.display().to_string())
-        }
-    };
-    String::from_utf8(bytes).map_err(|error| Error::NotText {
-        path: name,
-        at: error.utf8_error().valid_up_to(),
-    })
-}
-
-fn read_stdin() -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    io::stdin().lock().read_to_end(&mut bytes)?;
-    Ok(bytes)
 }

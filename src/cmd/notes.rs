@@ -16,14 +16,14 @@ use crate::world::lock::Lock;
 use crate::world::roots;
 
 /// A notes file with its root.
-pub(super) struct Notes {
+pub(super) struct NotesWithRoot {
     /// As it was given, or its canonical path.
     pub(super) file: PathBuf,
     /// As it was given, and its canonical path.
     pub(super) root: (PathBuf, PathBuf),
 }
 
-impl Notes {
+impl NotesWithRoot {
     /// Returns the given file and the root that it is watched for. Without a given file, it is the one that is watched for the
     /// root, or `clada.md` there; if others are watched too, that is printed.
     ///
@@ -39,11 +39,8 @@ impl Notes {
             let chosen = of_root(folders, &root.1)?;
             if !chosen.others.is_empty() {
                 let files = names(&chosen.others);
-                let are = if chosen.others.len() == 1 {
-                    "is"
-                } else {
-                    "are"
-                };
+                let is_one = chosen.others.len() == 1;
+                let are = if is_one { "is" } else { "are" };
                 let taken = chosen.file.display();
                 let said = format!(
                     "using {taken}; {files} {are} watched for this folder too: give the path of the one you mean"
@@ -69,7 +66,7 @@ impl Notes {
 }
 
 /// A notes file that clada watches or has watched.
-struct Known {
+struct KnownNotes {
     file: PathBuf,
     root: PathBuf,
     /// A clada process watches it now, or it is in the daemon's list.
@@ -77,7 +74,7 @@ struct Known {
 }
 
 /// Returns all of them, each once, by their canonical paths.
-fn known(folders: &Folders) -> Vec<Known> {
+fn known(folders: &Folders) -> Vec<KnownNotes> {
     let watched = Lock::held(&folders.locks(), &places::WATCHED_LOCKS[..1]);
     let was = roots::all(&folders.roots());
     let (now, before): (Vec<_>, Vec<_>) = was
@@ -88,9 +85,9 @@ fn known(folders: &Folders) -> Vec<Known> {
     let listed = listed
         .into_iter()
         .map(|entry| (start::canonical(&entry.file), start::canonical(&entry.root)));
-    let mut known: Vec<Known> = Vec::new();
+    let mut known: Vec<KnownNotes> = Vec::new();
     let with = |is_watched| {
-        move |(file, root)| Known {
+        move |(file, root)| KnownNotes {
             file,
             root,
             is_watched,
@@ -147,13 +144,6 @@ pub(super) struct Chosen {
     others: Vec<PathBuf>,
 }
 
-impl Chosen {
-    fn sole(file: PathBuf) -> Self {
-        let others = Vec::new();
-        Self { file, others }
-    }
-}
-
 /// Returns the notes file of a root, given by its canonical path: the one that is watched for it, or its `clada.md`, or the one
 /// that was watched before.
 pub(super) fn of_root(folders: &Folders, root: &Path) -> Result<Chosen, Error> {
@@ -170,19 +160,23 @@ pub(super) fn of_root(folders: &Folders, root: &Path) -> Result<Chosen, Error> {
         paths(there.collect())
     };
     let own = start::canonical(&default);
-    match files.iter().position(|file| *file == own) {
-        Some(at) => {
+    let is_own = files.iter().position(|file| *file == own);
+    let file = match (is_own, files.len()) {
+        (Some(at), _) => {
             files.remove(at);
-            let (file, others) = (default, files);
-            Ok(Chosen { file, others })
+            default
         }
-        None if files.is_empty() => Ok(Chosen::sole(default)),
-        None if files.len() == 1 => Ok(Chosen::sole(files.remove(0))),
-        None => Err(Error::WhichNotes {
-            files: names(&files),
-            of: format!("watched for `{}`", root.display()),
-        }),
-    }
+        (None, 0) => default,
+        (None, 1) => files.remove(0),
+        (None, _) => {
+            return Err(Error::WhichNotes {
+                files: names(&files),
+                of: format!("watched for `{}`", root.display()),
+            });
+        }
+    };
+    let others = files;
+    Ok(Chosen { file, others })
 }
 
 /// Refuses a notes file that does not exist, unless clada has watched it before.
@@ -207,10 +201,8 @@ pub(super) fn refuse_missing(
 pub(super) fn known_here(folders: &Folders, file: &Path, root: Option<&Path>) -> String {
     let here = root.unwrap_or(Path::new(".")).canonicalize().ok();
     let known = known(folders).into_iter();
-    let files: Vec<PathBuf> = known
-        .filter(|known| Some(&known.root) == here.as_ref() && known.file.exists())
-        .map(|known| known.file)
-        .collect();
+    let known = known.filter(|known| Some(&known.root) == here.as_ref() && known.file.exists());
+    let files = paths(known.collect());
     match files.len() {
         0 => format!(
             "clada knows no notes file for this folder: start watching one with `clada watch {}`",
@@ -221,16 +213,14 @@ pub(super) fn known_here(folders: &Folders, file: &Path, root: Option<&Path>) ->
     }
 }
 
-fn paths(known: Vec<Known>) -> Vec<PathBuf> {
+fn paths(known: Vec<KnownNotes>) -> Vec<PathBuf> {
     known.into_iter().map(|known| known.file).collect()
 }
 
 /// Lists paths in a sentence.
 fn names(files: &[PathBuf]) -> String {
-    let files: Vec<String> = files
-        .iter()
-        .map(|file| format!("`{}`", file.display()))
-        .collect();
+    let files = files.iter().map(|file| format!("`{}`", file.display()));
+    let files: Vec<String> = files.collect();
     match files.split_last() {
         Some((last, [])) => last.clone(),
         Some((last, others)) => format!("{} and {last}", others.join(", ")),

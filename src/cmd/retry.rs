@@ -5,10 +5,10 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use crate::cli::terminal;
-use crate::cli::{Again, Retry};
+use crate::cli::{Again, RetryArgs};
 use crate::clock;
 use crate::cmd;
-use crate::cmd::notes::{Notes, known_here};
+use crate::cmd::notes::{NotesWithRoot, known_here};
 use crate::cmd::watch::shown_here;
 use crate::error::Error;
 use crate::listener::{
@@ -27,7 +27,7 @@ use crate::world::note_file::{NoteFile, NoteReading};
 ///
 /// # Errors
 /// Where the file or the ledger cannot be used.
-pub fn main(args: &Retry) -> Result<ExitCode, Error> {
+pub fn main(args: &RetryArgs) -> Result<ExitCode, Error> {
     cmd::for_the_user("retry")?;
     again(
         &args.again,
@@ -41,7 +41,7 @@ pub fn main(args: &Retry) -> Result<ExitCode, Error> {
 /// Where the file or the ledger cannot be used.
 pub(super) fn again(args: &Again, which: UserRequest) -> Result<ExitCode, Error> {
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
-    let notes = Notes::find(&folders, args.file.as_deref(), args.root.as_deref())?;
+    let notes = NotesWithRoot::find(&folders, args.file.as_deref(), args.root.as_deref())?;
     if args.file.is_some() {
         refuse_unknown(&folders, &notes.file, args.root.as_deref())?;
     }

@@ -4,12 +4,12 @@ use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use crate::cli::Run;
+use crate::cli::RunArgs;
 use crate::cli::terminal::{self, Terminal};
 use crate::clock;
 use crate::cmd::context;
 use crate::cmd::notes::of_root;
-use crate::cmd::read_reply;
+use crate::cmd::reply_input::read_reply;
 use crate::error::Error;
 use crate::listener::rules::{Login, RuleSource, RunRules};
 use crate::listener::{Running, project, sharing};
@@ -27,7 +27,7 @@ use crate::world::sandbox;
 ///
 /// # Errors
 /// Where the reply or the root cannot be read.
-pub fn main(args: &Run) -> Result<ExitCode, Error> {
+pub fn main(args: &RunArgs) -> Result<ExitCode, Error> {
     let (given, root) = start::find_root(args.root.as_deref())?;
     sharing::check_root(&root, args.allow_shared)?;
     let text = read_reply(args.file.as_deref())?;
@@ -100,23 +100,24 @@ pub fn main(args: &Run) -> Result<ExitCode, Error> {
                 .notices
                 .extend(not_logged_in.into_iter().chain(notice));
         }
-        for outcome in &mut report.outcomes {
-            if outcome.status == Status::Asks {
-                let what = outcome
-                    .message
-                    .take()
-                    .unwrap_or("needs approval".to_owned());
-                let (what, commands) = what.split_once('\n').unwrap_or((&what, ""));
-                let said = format!("{what}: run it with `clada run --approve`\n{commands}");
-                outcome.message = Some(said.trim_end().to_owned());
-            }
-        }
+        tell_how_to_approve(&mut report);
         print(args, &mut report)?;
         Ok(ExitCode::from(u8::from(!report.success())))
     })
 }
 
-fn print(args: &Run, report: &mut Report) -> Result<(), Error> {
+/// Adds the next step to each question, as there is no box to tick.
+fn tell_how_to_approve(report: &mut Report) {
+    let outcomes = report.outcomes.iter_mut();
+    for outcome in outcomes.filter(|outcome| outcome.status == Status::Asks) {
+        let what = outcome.message.as_deref().unwrap_or("needs approval");
+        let (what, commands) = what.split_once('\n').unwrap_or((what, ""));
+        let said = format!("{what}: run it with `clada run --approve`\n{commands}");
+        outcome.message = Some(said.trim_end().to_owned());
+    }
+}
+
+fn print(args: &RunArgs, report: &mut Report) -> Result<(), Error> {
     let mut out = terminal::stdout();
     if args.json {
         terminal::print_json(&report.json())?;

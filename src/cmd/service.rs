@@ -18,7 +18,7 @@ use crate::world::login_env::LoginEnv;
 use crate::world::programs;
 use crate::world::service::{Order, Runs, Service, ServiceError, ServiceState};
 
-/// How long the login shell may take to print its environment.
+/// The time in which the login shell must print its environment.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The variables that determine where clada's own files are: the service uses the same files as this process.
@@ -28,19 +28,19 @@ const OF_PLACES: &[&str] = &["XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME
 ///
 /// # Errors
 /// Where the service manager cannot be reached or refuses, and where a command that clada runs calls this.
-pub fn main(what: &cli::Service) -> Result<ExitCode, Error> {
+pub fn main(what: &cli::ServiceVerb) -> Result<ExitCode, Error> {
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
     rules::avoid_known(&folders);
     let service = of_user(&folders);
     let runtime = start::runtime()?;
     match what {
-        cli::Service::Status => return tell(&runtime.block_on(service.state())?),
-        cli::Service::Logs { follow, number } => return logs(&service, *number, *follow),
+        cli::ServiceVerb::Status => return tell(&runtime.block_on(service.state())?),
+        cli::ServiceVerb::Logs { follow, number } => return logs(&service, *number, *follow),
         _ => cmd::for_the_user("service")?,
     }
     let order = |order| runtime.block_on(service.order(order));
     match what {
-        cli::Service::Install => {
+        cli::ServiceVerb::Install => {
             // Without a service manager, no file is written.
             runtime.block_on(service.state())?;
             let env = runtime.block_on(environment());
@@ -48,13 +48,15 @@ pub fn main(what: &cli::Service) -> Result<ExitCode, Error> {
             order(Order::Install)?;
             installed(&service)?;
         }
-        cli::Service::Uninstall => uninstall(&service, order)?,
-        cli::Service::Start => order(Order::Start)?,
-        cli::Service::Stop => order(Order::Stop)?,
+        cli::ServiceVerb::Uninstall => uninstall(&service, order)?,
+        cli::ServiceVerb::Start => order(Order::Start)?,
+        cli::ServiceVerb::Stop => order(Order::Stop)?,
         _ => order(Order::Restart)?,
     }
     match what {
-        cli::Service::Start | cli::Service::Restart => tell(&runtime.block_on(service.state())?),
+        cli::ServiceVerb::Start | cli::ServiceVerb::Restart => {
+            tell(&runtime.block_on(service.state())?)
+        }
         _ => Ok(ExitCode::SUCCESS),
     }
 }
@@ -67,9 +69,10 @@ pub fn main(what: &cli::Service) -> Result<ExitCode, Error> {
 pub(super) fn ensure(folders: &Folders) -> Result<(), Error> {
     rules::avoid_known(folders);
     let state = start::runtime()?.block_on(of_user(folders).state())?;
-    match state.is_up() && state.at_login != Some(false) {
-        true => Ok(()),
-        false => main(&cli::Service::Install).map(drop),
+    if state.is_up() && state.at_login != Some(false) {
+        Ok(())
+    } else {
+        main(&cli::ServiceVerb::Install).map(drop)
     }
 }
 

@@ -8,20 +8,20 @@ use std::process::ExitCode;
 use jiff::civil::{DateTime, Time};
 use jiff::{Span, Timestamp};
 
-use crate::cli::Squash;
+use crate::cli::SquashArgs;
 use crate::cli::terminal;
 use crate::clock;
 use crate::cmd;
-use crate::cmd::history::History;
+use crate::cmd::history::ProjectHistory;
 use crate::error::Error;
-use crate::git::{Moved, SquashGroup, SquashRange, SquashRequest, Squashed, short};
+use crate::git::{Moved, Pushed, SquashGroup, SquashRange, SquashRequest, Squashed, short};
 use crate::text::paths;
 
 /// Squashes the chosen commits, and prints how to go back. Fails where all of them are pushed.
 ///
 /// # Errors
 /// Where no repository exists or it cannot be written now, where the choice matches nothing, and where a task calls this.
-pub fn main(args: &Squash) -> Result<ExitCode, Error> {
+pub fn main(args: &SquashArgs) -> Result<ExitCode, Error> {
     cmd::for_the_user("squash")?;
     let ask = SquashRequest {
         range: range(args),
@@ -31,26 +31,26 @@ pub fn main(args: &Squash) -> Result<ExitCode, Error> {
         id: clock::run_id(),
         time: clock::date_time(),
     };
-    let history = History::open(args.root.as_deref(), true)?;
+    let history = ProjectHistory::open(args.root.as_deref(), true)?;
     let done = history.snapshots.squash(&ask)?;
     write!(terminal::stdout(), "{}", told(&done, args))?;
     let is_kept = done.groups.is_empty() && done.pushed.is_some();
     Ok(ExitCode::from(u8::from(is_kept)))
 }
 
-fn range(args: &Squash) -> SquashRange {
+fn range(args: &SquashArgs) -> SquashRange {
     match args {
-        Squash {
+        SquashArgs {
             batch: Some(id), ..
         } => SquashRange::Batch(id.clone()),
-        Squash {
+        SquashArgs {
             containing: Some(text),
             ..
         } => SquashRange::Containing(text.clone()),
-        Squash {
+        SquashArgs {
             number: Some(most), ..
         } => SquashRange::Newest(*most),
-        Squash {
+        SquashArgs {
             since: Some(since), ..
         } => match moment(since) {
             Some(moment) => SquashRange::Since(moment.as_second()),
@@ -70,9 +70,10 @@ fn moment(text: &str) -> Option<Timestamp> {
     let is_time = text.contains(':') && !text.contains('-');
     if let Some(time) = text.parse::<Time>().ok().filter(|_| is_time) {
         let today = now.date().to_datetime(time).to_zoned(zone).ok()?;
-        let moment = match today > now {
-            true => today.yesterday().ok()?.date().to_datetime(time),
-            false => today.datetime(),
+        let moment = if today > now {
+            today.yesterday().ok()?.date().to_datetime(time)
+        } else {
+            today.datetime()
         };
         return Some(moment.to_zoned(now.time_zone().clone()).ok()?.timestamp());
     }
@@ -87,7 +88,7 @@ fn moment(text: &str) -> Option<Timestamp> {
     Some(now.checked_sub(ago.abs()).ok()?.timestamp())
 }
 
-fn told(done: &Squashed, args: &Squash) -> String {
+fn told(done: &Squashed, args: &SquashArgs) -> String {
     let mut text = String::new();
     if done.groups.is_empty() {
         text += match done.pushed {
@@ -98,7 +99,6 @@ fn told(done: &Squashed, args: &Squash) -> String {
     for group in &done.groups {
         text += &group_text(group, args.dry_run);
     }
-    let plural = |count: usize| if count == 1 { "" } else { "s" };
     if done.again > 0 && !done.groups.is_empty() {
         let count = done.again;
         let what = if args.dry_run {
@@ -117,17 +117,7 @@ fn told(done: &Squashed, args: &Squash) -> String {
         let _ = writeln!(text, "{count} commit{} no longer signed", plural(count));
     }
     if let Some(pushed) = &done.pushed {
-        let (count, refs) = (pushed.count, pushed.refs.join(", "));
-        let what = match (args.force, count) {
-            (true, _) => "so push with `git push --force-with-lease` now",
-            (false, 1) => "and stays as it is (`--force` would squash it too)",
-            (false, _) => "and stay as they are (`--force` would squash them too)",
-        };
-        let _ = writeln!(
-            text,
-            "{count} of clada's commits {} on {refs}, {what}",
-            if count == 1 { "is" } else { "are" }
-        );
+        text += &pushed_text(pushed, args.force);
     }
     if !done.left.is_empty() && !done.groups.is_empty() {
         let _ = writeln!(
@@ -151,6 +141,21 @@ fn told(done: &Squashed, args: &Squash) -> String {
         None => {}
     }
     text
+}
+
+fn plural(count: usize) -> &'static str {
+    if count == 1 { "" } else { "s" }
+}
+
+fn pushed_text(pushed: &Pushed, force: bool) -> String {
+    let (count, refs) = (pushed.count, pushed.refs.join(", "));
+    let are = if count == 1 { "is" } else { "are" };
+    let what = match (force, count) {
+        (true, _) => "so push with `git push --force-with-lease` now",
+        (false, 1) => "and stays as it is (`--force` would squash it too)",
+        (false, _) => "and stay as they are (`--force` would squash them too)",
+    };
+    format!("{count} of clada's commits {are} on {refs}, {what}\n")
 }
 
 fn group_text(group: &SquashGroup, dry_run: bool) -> String {

@@ -26,7 +26,7 @@ use crate::world::socket;
 ///
 /// # Errors
 /// Where the ledger cannot be read.
-pub fn main(args: &cli::Status) -> Result<ExitCode, Error> {
+pub fn main(args: &cli::StatusArgs) -> Result<ExitCode, Error> {
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
     let answers = socket::ask(&folders.sockets(), QUESTION);
     let answers: Vec<(u32, io::Result<BoardAnswer>)> = answers

@@ -4,10 +4,10 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use crate::cli::terminal;
-use crate::cli::{StepBack, StepForward};
+use crate::cli::{StepBackArgs, StepForwardArgs};
 use crate::clock;
 use crate::cmd;
-use crate::cmd::history::History;
+use crate::cmd::history::ProjectHistory;
 use crate::error::Error;
 use crate::git::undo::{self, LookStep, ShownState, UndoError};
 use crate::git::{self, CommitStep, Message, Stop};
@@ -17,9 +17,9 @@ use crate::report::one_line;
 ///
 /// # Errors
 /// Where a task calls this, and where nothing could be done, with the reason.
-pub fn back(args: &StepBack) -> Result<ExitCode, Error> {
+pub fn back(args: &StepBackArgs) -> Result<ExitCode, Error> {
     cmd::for_the_user("step-back")?;
-    let mut history = History::open(args.root.as_deref(), true)?;
+    let mut history = ProjectHistory::open(args.root.as_deref(), true)?;
     go(&mut history, LookStep::Back(args.number.into()))
 }
 
@@ -27,9 +27,9 @@ pub fn back(args: &StepBack) -> Result<ExitCode, Error> {
 ///
 /// # Errors
 /// As [`back`].
-pub fn forward(args: &StepForward) -> Result<ExitCode, Error> {
+pub fn forward(args: &StepForwardArgs) -> Result<ExitCode, Error> {
     cmd::for_the_user("step-forward")?;
-    let mut history = History::open(args.root.as_deref(), true)?;
+    let mut history = ProjectHistory::open(args.root.as_deref(), true)?;
     if args.stay {
         return stay(&history);
     }
@@ -42,7 +42,7 @@ pub fn forward(args: &StepForward) -> Result<ExitCode, Error> {
     )
 }
 
-fn go(history: &mut History, to: LookStep) -> Result<ExitCode, Error> {
+fn go(history: &mut ProjectHistory, to: LookStep) -> Result<ExitCode, Error> {
     let message = Message {
         subject: "step-back".to_owned(),
         time: clock::date_time(),
@@ -65,7 +65,7 @@ fn go(history: &mut History, to: LookStep) -> Result<ExitCode, Error> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn stay(history: &History) -> Result<ExitCode, Error> {
+fn stay(history: &ProjectHistory) -> Result<ExitCode, Error> {
     let store = history.snapshots.where_looking()?;
     let kept = store.map(|store| store.end_looking(true)).transpose()?;
     let kept = kept.flatten().ok_or(UndoError::NotLooking)?;

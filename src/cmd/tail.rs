@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use crate::cli::Tail;
+use crate::cli::TailArgs;
 use crate::cli::terminal;
-use crate::cmd::notes::{Notes, of_root};
+use crate::cmd::notes::{NotesWithRoot, of_root};
 use crate::error::Error;
 use crate::settings::places::{self, Folders};
 use crate::start;
@@ -16,16 +16,16 @@ use crate::world::lock::Lock;
 use crate::world::output_file::{Follower, Piece};
 use crate::world::watch::{Hub, WatchMode, Watcher};
 
-/// How often clada checks which process watches the file, and whether the output has changed.
+/// The interval at which clada checks which process watches the file, and whether the output has changed.
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// Follows the output until it is stopped.
 ///
 /// # Errors
 /// Where the output file cannot be read.
-pub fn main(args: &Tail) -> Result<ExitCode, Error> {
+pub fn main(args: &TailArgs) -> Result<ExitCode, Error> {
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
-    let notes = Notes::find(&folders, args.file.as_deref(), args.root.as_deref())?;
+    let notes = NotesWithRoot::find(&folders, args.file.as_deref(), args.root.as_deref())?;
     let root = args.file.is_none().then_some(notes.root.1);
     let notes = start::canonical(&notes.file);
     start::runtime()?.block_on(follow(notes, root.as_deref(), &folders))?;
@@ -38,7 +38,7 @@ async fn follow(mut notes: PathBuf, root: Option<&Path>, folders: &Folders) -> R
     let mut was = None;
     let locks = folders.locks();
     let (path, _) = output(&notes, &locks);
-    let mut shown = Shown::new(path);
+    let mut shown = FollowedOutput::new(path);
     loop {
         let (mut path, mut pid) = output(&notes, &locks);
         if pid.is_none()
@@ -59,7 +59,7 @@ async fn follow(mut notes: PathBuf, root: Option<&Path>, folders: &Folders) -> R
             writeln!(terminal::stderr(), "{said}")?;
         }
         if path != shown.follower.path() {
-            shown = Shown::new(path);
+            shown = FollowedOutput::new(path);
         }
         let asked = tokio::time::sleep(AGAIN);
         tokio::pin!(asked);
@@ -117,23 +117,24 @@ fn output(notes: &Path, locks: &Path) -> (PathBuf, Option<i32>) {
             .strip_suffix(".txt")
             .unwrap_or(places::OUTPUT);
         let own = notes.with_file_name(format!("{stem}{}", end(notes)));
-        match own.exists() {
-            true => own,
-            false => notes.with_file_name(places::OUTPUT),
+        if own.exists() {
+            own
+        } else {
+            notes.with_file_name(places::OUTPUT)
         }
     });
     (found, pid)
 }
 
 /// The output on the terminal.
-struct Shown {
+struct FollowedOutput {
     follower: Follower,
     /// `None` where events cannot be had: then the file is checked regularly.
     watcher: Option<Watcher>,
     plain: Plain,
 }
 
-impl Shown {
+impl FollowedOutput {
     /// Starts with this output file.
     fn new(path: PathBuf) -> Self {
         Self {

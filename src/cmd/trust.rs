@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use crate::cli::Trust;
+use crate::cli::TrustArgs;
 use crate::cli::terminal;
 use crate::cmd;
 use crate::error::Error;
@@ -16,7 +16,7 @@ use crate::start;
 ///
 /// # Errors
 /// Where the settings are invalid, or a task calls this.
-pub fn main(args: &Trust) -> Result<ExitCode, Error> {
+pub fn main(args: &TrustArgs) -> Result<ExitCode, Error> {
     cmd::for_the_user("trust")?;
     let (_, root) = start::find_root(args.root.root.as_deref())?;
     sharing::check_root(&root, args.allow_shared)?;

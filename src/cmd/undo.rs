@@ -4,10 +4,10 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use crate::cli::terminal;
-use crate::cli::{self, Back, Redo, Undo};
+use crate::cli::{self, Back, RedoArgs, UndoArgs};
 use crate::clock;
 use crate::cmd;
-use crate::cmd::history::History;
+use crate::cmd::history::ProjectHistory;
 use crate::error::Error;
 use crate::git::undo::{self, Direction, UndoOptions, UndoOutcome, UndoTarget};
 use crate::git::{self, ChangeKind};
@@ -18,12 +18,12 @@ use crate::run::saved_work;
 ///
 /// # Errors
 /// Where a task calls this, and where nothing could be done, with the reason.
-pub fn main(args: &Undo) -> Result<ExitCode, Error> {
+pub fn main(args: &UndoArgs) -> Result<ExitCode, Error> {
     cmd::for_the_user("undo")?;
     let which = match &args.which {
         None => UndoTarget::Last(1),
-        Some(cli::Which::Last(number)) => UndoTarget::Last(*number),
-        Some(cli::Which::Named(name)) => UndoTarget::Named(name),
+        Some(cli::UndoneBatches::Last(number)) => UndoTarget::Last(*number),
+        Some(cli::UndoneBatches::Named(name)) => UndoTarget::Named(name),
     };
     revert(which, Direction::Undo, &args.back)
 }
@@ -32,7 +32,7 @@ pub fn main(args: &Undo) -> Result<ExitCode, Error> {
 ///
 /// # Errors
 /// As [`main`].
-pub fn redo(args: &Redo) -> Result<ExitCode, Error> {
+pub fn redo(args: &RedoArgs) -> Result<ExitCode, Error> {
     cmd::for_the_user("redo")?;
     revert(
         UndoTarget::Last(args.number.into()),
@@ -42,7 +42,7 @@ pub fn redo(args: &Redo) -> Result<ExitCode, Error> {
 }
 
 fn revert(which: UndoTarget<'_>, direction: Direction, args: &Back) -> Result<ExitCode, Error> {
-    let mut history = History::open(args.root.as_deref(), true)?;
+    let mut history = ProjectHistory::open(args.root.as_deref(), true)?;
     let how = UndoOptions {
         direction,
         keep: args.keep,

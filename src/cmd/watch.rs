@@ -11,7 +11,7 @@ use tokio::time::timeout;
 
 use crate::cli::Listen;
 use crate::cli::terminal::Terminal;
-use crate::cmd::exclude::{self, Answer, Offer};
+use crate::cmd::exclude::{self, ExcludeAnswer, ExcludeOffer};
 use crate::error::Error;
 use crate::listener::board::{Board, ProcessKind};
 use crate::listener::{
@@ -57,7 +57,7 @@ pub fn main(args: &Listen) -> Result<ExitCode, Error> {
         let made = claim.note.path().display();
         terminal.borrow_mut().line(&format!("created {made}"));
     }
-    if offer_to_exclude(&claim, *yes, &shared.stop)? == Answer::Stopped {
+    if offer_to_exclude(&claim, *yes, &shared.stop)? == ExcludeAnswer::Stopped {
         return Ok(ExitCode::SUCCESS);
     }
     let board = Board::default();
@@ -154,7 +154,7 @@ fn offer_to_exclude(
     claim: &Claim,
     yes: bool,
     stop: &watch::Receiver<bool>,
-) -> Result<Answer, Error> {
+) -> Result<ExcludeAnswer, Error> {
     let site = &claim.site;
     let named = std::path::absolute(&site.file)?;
     let command = if named == site.root.join(NOTES) {
@@ -166,7 +166,7 @@ fn offer_to_exclude(
         format!("clada watch --yes{root} {}", paths::quoted(&site.file))
     };
     let files = [named, claim.note.path().to_owned(), claim.output.clone()];
-    let offer = Offer {
+    let offer = ExcludeOffer {
         yes,
         command: &command,
         stop,

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use serde::Serialize;
 
 use crate::cli::terminal;
-use crate::cli::{Add, List, Remove};
+use crate::cli::{AddArgs, ListArgs, RemoveArgs};
 use crate::cmd;
 use crate::error::Error;
 use crate::listener::{create_if_missing, sharing};
@@ -22,7 +22,7 @@ use crate::world::roots;
 ///
 /// # Errors
 /// Where it cannot be watched, or the list cannot be changed.
-pub fn add(args: &Add) -> Result<ExitCode, Error> {
+pub fn add(args: &AddArgs) -> Result<ExitCode, Error> {
     cmd::for_the_user("add")?;
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
     let said = register(
@@ -47,24 +47,7 @@ pub(super) fn register(
 ) -> Result<String, Error> {
     let (file, root) = (absolute(file)?, root.map(absolute).transpose()?);
     let root = root.unwrap_or_else(|| file.parent().unwrap_or(Path::new("/")).to_owned());
-    let mut warnings = Vec::new();
-    match std::fs::metadata(&root) {
-        Ok(meta) if !meta.is_dir() => {
-            let error = io::ErrorKind::NotADirectory.into();
-            return Err(Error::Root { path: root, error });
-        }
-        Ok(_) => {}
-        Err(error) => warnings.push(format!(
-            "⚠ the project folder `{}` cannot be used yet ({error}): clada waits until it can",
-            root.display()
-        )),
-    }
-    if folders.home.starts_with(&root) {
-        warnings.push(format!(
-            "⚠ the project folder is `{}`, which contains your home folder: choose a smaller one with `--root DIR`",
-            root.display()
-        ));
-    }
+    let warnings = warnings(folders, &root)?;
     let note = NoteFile::new(&file, NOTES_LIMIT)?;
     if let Err(error @ NoteError::NotAFile { .. }) = note.read() {
         return Err(error.into());
@@ -101,11 +84,35 @@ pub(super) fn register(
     })
 }
 
+/// Returns what may be wrong with a project folder.
+fn warnings(folders: &Folders, root: &Path) -> Result<Vec<String>, Error> {
+    let mut warnings = Vec::new();
+    match std::fs::metadata(root) {
+        Ok(meta) if !meta.is_dir() => {
+            let error = io::ErrorKind::NotADirectory.into();
+            let path = root.to_owned();
+            return Err(Error::Root { path, error });
+        }
+        Ok(_) => {}
+        Err(error) => warnings.push(format!(
+            "⚠ the project folder `{}` cannot be used yet ({error}): clada waits until it can",
+            root.display()
+        )),
+    }
+    if folders.home.starts_with(root) {
+        warnings.push(format!(
+            "⚠ the project folder is `{}`, which contains your home folder: choose a smaller one with `--root DIR`",
+            root.display()
+        ));
+    }
+    Ok(warnings)
+}
+
 /// Removes a file from the list; the file itself stays.
 ///
 /// # Errors
 /// Where it is not in the list, or the list cannot be changed.
-pub fn remove(args: &Remove) -> Result<ExitCode, Error> {
+pub fn remove(args: &RemoveArgs) -> Result<ExitCode, Error> {
     cmd::for_the_user("remove")?;
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
     let file = absolute(&args.file)?;
@@ -120,33 +127,35 @@ pub fn remove(args: &Remove) -> Result<ExitCode, Error> {
 }
 
 #[derive(Serialize)]
-struct Listed<'a> {
+struct ListedNotes<'a> {
     file: &'a Path,
     root: &'a Path,
-    /// Which of the two does not exist now.
+    /// The name of each of the two that does not exist now.
     missing: Vec<&'static str>,
+}
+
+impl<'a> ListedNotes<'a> {
+    fn of(WatchedFile { file, root, .. }: &'a WatchedFile) -> Self {
+        let missing = [("file", file), ("root", root)]
+            .into_iter()
+            .filter(|(_, path)| !path.exists())
+            .map(|(name, _)| name);
+        Self {
+            file,
+            root,
+            missing: missing.collect(),
+        }
+    }
 }
 
 /// Prints the list. Fails if something in it is invalid.
 ///
 /// # Errors
 /// Where it cannot be read.
-pub fn list(args: &List) -> Result<ExitCode, Error> {
+pub fn list(args: &ListArgs) -> Result<ExitCode, Error> {
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
     let Registry { entries, wrong } = Registry::load(&folders)?;
-    let listed = |entry: &'_ WatchedFile| -> Vec<&'static str> {
-        let parts = [("file", &entry.file), ("root", &entry.root)];
-        let missing = parts.into_iter().filter(|(_, path)| !path.exists());
-        missing.map(|(name, _)| name).collect()
-    };
-    let listed: Vec<Listed> = entries
-        .iter()
-        .map(|entry| Listed {
-            file: &entry.file,
-            root: &entry.root,
-            missing: listed(entry),
-        })
-        .collect();
+    let listed: Vec<ListedNotes> = entries.iter().map(ListedNotes::of).collect();
     let mut out = terminal::stdout();
     if args.json {
         terminal::print_json(&listed)?;
@@ -172,10 +181,7 @@ pub fn list(args: &List) -> Result<ExitCode, Error> {
     for wrong in &wrong {
         let _ = writeln!(terminal::stderr(), "{wrong}");
     }
-    Ok(match wrong.is_empty() {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::FAILURE,
-    })
+    Ok(ExitCode::from(u8::from(!wrong.is_empty())))
 }
 
 /// Returns a path from `/`, with the links of its folder followed, so that it does not depend on the current folder. Its last name

@@ -5,16 +5,11 @@ use std::io::{self, Write};
 use super::earlier::Earlier;
 use super::frame::OUTPUTS;
 use super::outputs::said;
-use super::{Report, parts};
+use super::{Report, one_line, parts};
 use crate::reply::note::{END, RESULTS};
 use crate::reply::record::Offer;
 
 impl Earlier {
-    /// Their lines in the block.
-    fn block_lines(&self) -> usize {
-        1 + self.lines.lines().count()
-    }
-
     /// Takes the box of a line away, as what it offers is not open any more. `line` counts from 0.
     pub fn close(&mut self, line: usize) {
         let lines = self.lines.lines().enumerate();
@@ -40,23 +35,13 @@ fn without_box(line: &str) -> String {
 }
 
 impl Report {
-    /// The lines between the markers of its block.
-    pub fn lines(&self) -> String {
-        let block = self.block(None);
-        let lines = block.strip_prefix(RESULTS).and_then(|text| {
-            let text = text.strip_prefix('\n')?;
-            text.strip_suffix('\n')?.strip_suffix(END)
-        });
-        lines.unwrap_or_default().to_owned()
-    }
-
-    /// Its block with earlier results below its own lines, newest first.
+    /// Returns its block with earlier results below its own lines, newest first.
     pub fn block_above(&self, status: Option<&str>, earlier: &[Earlier]) -> String {
-        let block = self.block(status);
-        let own = block.strip_suffix('\n').and_then(|it| it.strip_suffix(END));
+        let status = status.map(|status| one_line(status) + "\n");
+        let status = status.unwrap_or_default();
         let older = earlier.iter().map(|it| it.title() + &it.lines);
         let older: String = older.collect();
-        format!("{}{older}{END}\n", own.unwrap_or(&block))
+        format!("{status}{RESULTS}\n{}{older}{END}\n", self.lines())
     }
 
     /// The lines of that block that can be ticked, as [`Report::offer_lines`] counts them; those of earlier results count
@@ -70,7 +55,8 @@ impl Report {
         for (earlier, offers) in earlier {
             let below = offers.iter().map(|(at, offer)| (at + 1, offer));
             lines.extend(below.map(|(at, offer)| (next + at, offer.clone())));
-            next += earlier.block_lines();
+            // The title is a line too.
+            next += 1 + earlier.lines.lines().count();
         }
         lines
     }

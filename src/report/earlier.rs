@@ -9,7 +9,7 @@ use super::excerpt::Excerpt;
 /// Older results.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Earlier {
-    /// When they were written, as it is shown.
+    /// The time at which they were written, as it is shown.
     pub time: String,
     /// The lines between the markers of their block.
     pub lines: String,
@@ -26,9 +26,9 @@ impl Earlier {
 
 /// The files that newer results show as a whole, each with the lines around it.
 #[derive(Default)]
-pub(super) struct Files(HashSet<String>);
+pub(super) struct ShownFiles(HashSet<String>);
 
-impl Files {
+impl ShownFiles {
     /// Adds the files among these.
     pub(super) fn take(&mut self, excerpts: &[Excerpt]) {
         let texts = excerpts.iter().filter_map(Excerpt::all);

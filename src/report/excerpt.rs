@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use memchr::memchr_iter;
 
 use super::frame::{unframed, unframed_file};
-use super::{EDGE, fenced, one_line};
+use super::{EDGE, cut_text, fenced, one_line};
 use crate::text::hidden::written_out;
 
 /// About as long as the line that says what is left out.
@@ -14,21 +14,21 @@ const HINT: usize = 200;
 /// In the place of the rest of a line.
 const MORE: &str = "…";
 
-/// Where a text comes from, which says how to get more of it.
+/// The source of a text, which decides how to get more of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Source {
+pub(super) enum ExcerptSource {
     /// A file, from the line with this number on; nothing where its lines are not as they are in the file.
     File(Option<usize>),
     Command,
-    /// What clada says, or found.
+    /// Text from clada itself, or what it found.
     Said,
     /// The outputs of older results. They had their form already.
     Earlier,
 }
 
-/// What all texts of a packet need to know.
+/// The facts about a packet that all its texts need.
 #[derive(Clone, Copy)]
-pub(super) struct Around<'a> {
+pub(super) struct PacketContext<'a> {
     /// The word that fences what would be read as a task.
     pub(super) fence: &'a str,
     /// The file that has all of it.
@@ -37,27 +37,49 @@ pub(super) struct Around<'a> {
 
 /// A text, up to its first and its last 25 KB.
 pub(super) struct Excerpt {
-    source: Source,
+    source: ExcerptSource,
     /// The lines around it.
     before: String,
     after: String,
-    head: String,
-    /// What is not here between the two.
-    left: Left,
-    tail: String,
+    ends: CutText,
     /// The whole with what is around it, where it is here.
     all: Option<String>,
 }
 
-/// How much is left out.
+/// The start and the end of a text.
+#[derive(Default)]
+pub(super) struct CutText {
+    pub(super) head: String,
+    /// The amount that is left out between the two.
+    pub(super) omitted: Omitted,
+    pub(super) tail: String,
+}
+
+impl CutText {
+    /// The first and the last 25 KB of a text, each in its form.
+    fn of(text: &str, form: impl Fn(&str) -> String) -> Self {
+        let cut = cut_text(text, EDGE);
+        Self {
+            head: form(&cut.head),
+            omitted: Omitted::of(&text[cut.head.len()..text.len() - cut.tail.len()]),
+            tail: form(&cut.tail),
+        }
+    }
+
+    fn is_whole(&self) -> bool {
+        self.omitted.bytes == 0 && self.tail.is_empty()
+    }
+}
+
+/// The amount of text that is left out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Left {
+pub(super) struct Omitted {
     pub(super) bytes: u64,
     /// In line ends.
     pub(super) lines: u64,
 }
 
-impl Left {
+impl Omitted {
     fn of(text: &str) -> Self {
         Self {
             bytes: text.len() as u64,
@@ -70,54 +92,39 @@ impl Excerpt {
     /// Lines that have their form already, and are not cut in a useful way.
     pub(super) fn line(text: String) -> Self {
         Self {
-            source: Source::Said,
+            source: ExcerptSource::Said,
             before: String::new(),
             after: String::new(),
-            head: text.clone(),
-            left: Left::default(),
-            tail: String::new(),
+            ends: CutText {
+                head: text.clone(),
+                ..CutText::default()
+            },
             all: Some(text),
         }
     }
 
-    /// What clada says or found.
-    pub(super) fn said(text: &str, around: Around<'_>) -> Self {
-        let (head, left, tail) = ends(text);
-        let form = |text: &str| unframed(&written_out(text)).into_owned();
-        let tail = form(tail);
-        Self::of(
-            Source::Said,
-            [String::new(), String::new()],
-            (form(head), left, tail),
-            around,
-        )
+    /// Makes an excerpt of text from clada itself, or of what it found.
+    pub(super) fn said(text: &str, context: PacketContext<'_>) -> Self {
+        let ends = CutText::of(text, |text| unframed(&written_out(text)).into_owned());
+        Self::of(ExcerptSource::Said, <[String; 2]>::default(), ends, context)
     }
 
     /// The outputs of older results.
-    pub(super) fn earlier(text: &str, around: Around<'_>) -> Self {
-        let (head, left, tail) = ends(text);
-        let texts = (head.to_owned(), left, tail.to_owned());
-        Self::of(
-            Source::Earlier,
-            [String::new(), String::new()],
-            texts,
-            around,
-        )
+    pub(super) fn earlier(text: &str, context: PacketContext<'_>) -> Self {
+        let ends = CutText::of(text, str::to_owned);
+        let frame = <[String; 2]>::default();
+        Self::of(ExcerptSource::Earlier, frame, ends, context)
     }
 
     /// An output of a command: what was kept of it.
-    pub(super) fn output(
-        name: &str,
-        (head, left, tail): (&str, Left, &str),
-        around: Around<'_>,
-    ) -> Self {
-        let texts = (
-            unframed(head).into_owned(),
-            left,
-            unframed(tail).into_owned(),
-        );
-        let before = [format!("{name}:\n"), String::new()];
-        Self::of(Source::Command, before, texts, around)
+    pub(super) fn output(name: &str, ends: CutText, context: PacketContext<'_>) -> Self {
+        let ends = CutText {
+            head: unframed(&ends.head).into_owned(),
+            tail: unframed(&ends.tail).into_owned(),
+            ..ends
+        };
+        let frame = [format!("{name}:\n"), String::new()];
+        Self::of(ExcerptSource::Command, frame, ends, context)
     }
 
     /// A file, or lines of it from a number on.
@@ -125,36 +132,33 @@ impl Excerpt {
         name: &str,
         content: &str,
         first: Option<usize>,
-        around: Around<'_>,
+        context: PacketContext<'_>,
     ) -> Self {
-        let (head, left, tail) = ends(content);
-        let form = InFile::of(head);
-        let behind = InFile::of(tail);
-        let [before, after] = file_lines(name, form.said(Some(&behind)));
-        let head = match content {
-            "" => "[empty file]\n".to_owned(),
-            _ => form.text,
+        let raw = CutText::of(content, str::to_owned);
+        let (head, tail) = (InFile::of(&raw.head), InFile::of(&raw.tail));
+        let frame = file_lines(name, head.said(Some(&tail)));
+        let ends = CutText {
+            head: match content {
+                "" => "[empty file]\n".to_owned(),
+                _ => head.text,
+            },
+            tail: tail.text,
+            ..raw
         };
-        Self::of(
-            Source::File(first),
-            [before, after],
-            (head, left, behind.text),
-            around,
-        )
+        Self::of(ExcerptSource::File(first), frame, ends, context)
     }
 
     fn of(
-        source: Source,
+        source: ExcerptSource,
         [before, after]: [String; 2],
-        (head, left, tail): (String, Left, String),
-        around: Around<'_>,
+        ends: CutText,
+        context: PacketContext<'_>,
     ) -> Self {
-        let is_whole = left.bytes == 0 && tail.is_empty();
-        let all = is_whole.then(|| {
+        let all = ends.is_whole().then(|| {
             let text = match source {
                 // Its fences are in it.
-                Source::Earlier => head.clone(),
-                _ => fenced(&head, around.fence),
+                ExcerptSource::Earlier => ends.head.clone(),
+                _ => fenced(&ends.head, context.fence),
             };
             format!("{before}{text}{after}")
         });
@@ -162,97 +166,103 @@ impl Excerpt {
             source,
             before,
             after,
-            head,
-            left,
-            tail,
+            ends,
             all,
         }
     }
 
-    /// Its whole text, if it is here.
+    /// Returns its whole text, unless something is left out.
     pub(super) fn all(&self) -> Option<&str> {
         self.all.as_deref()
     }
 
-    /// How much room it could use.
+    /// Returns the room that it could use, in bytes.
     pub(super) fn need(&self) -> usize {
         match &self.all {
             Some(all) => all.len(),
-            None => self.before.len() + self.head.len() + self.tail.len() + self.after.len() + HINT,
+            None => {
+                let ends = self.ends.head.len() + self.ends.tail.len();
+                self.before.len() + ends + self.after.len() + HINT
+            }
         }
     }
 
-    /// As much of it as there is room for, in bytes.
-    pub(super) fn cut(&self, room: usize, around: Around<'_>) -> String {
+    /// Cuts it to the room that there is, in bytes.
+    pub(super) fn cut(&self, room: usize, context: PacketContext<'_>) -> String {
         if let Some(all) = self.all.as_ref().filter(|all| all.len() <= room) {
             return all.clone();
         }
         let all = self.left_out("", "");
-        let most = Left {
+        let most = Omitted {
             lines: all.lines.max(2),
             ..all
         };
-        let hint = self.hint(&most, all.lines, around.whole);
+        let hint = self.hint(&most, all.lines, context.whole);
         let fixed = self.before.len() + self.after.len() + hint.len() + 2 * MORE.len() + 2;
-        let marks = fenced("clada:o", around.fence).len();
+        let marks = fenced("clada:o", context.fence).len();
         let cuts = [fixed, fixed + marks].map(|fixed| room.saturating_sub(fixed) / 2);
-        let texts = cuts.iter().map(|each| self.cut_to(*each, around));
+        let texts = cuts.iter().map(|each| self.cut_to(*each, context));
         let fits = texts.chain([hint]).find(|text| text.len() <= room);
         fits.unwrap_or_default()
     }
 
     /// So many bytes of its start and of its end, at most.
-    fn cut_to(&self, each: usize, around: Around<'_>) -> String {
-        let end = match self.left.bytes == 0 && self.tail.is_empty() {
-            true => &self.head,
-            false => &self.tail,
+    fn cut_to(&self, each: usize, context: PacketContext<'_>) -> String {
+        let end = if self.ends.is_whole() {
+            &self.ends.head
+        } else {
+            &self.ends.tail
         };
-        let head = start_of(&self.head, each);
+        let head = start_of(&self.ends.head, each);
         let tail = end_of(end, each);
         let left = self.left_out(head, tail);
-        let hint = self.hint(&left, line_ends(head), around.whole);
+        let hint = self.hint(&left, line_ends(head), context.whole);
         let is_cut = !head.is_empty() && !head.ends_with('\n');
         let after_head = if is_cut { "…\n" } else { "" };
         let is_cut = !tail.is_empty() && !end[..end.len() - tail.len()].ends_with('\n');
         let before_tail = if is_cut { MORE } else { "" };
         let text = format!("{head}{after_head}{hint}{before_tail}{tail}");
-        let text = fenced(&text, around.fence);
+        let text = fenced(&text, context.fence);
         format!("{}{text}{}", self.before, self.after)
     }
 
-    /// What is neither in this start nor in this end of it.
-    fn left_out(&self, head: &str, tail: &str) -> Left {
-        let all = [Left::of(&self.head), self.left, Left::of(&self.tail)];
-        let kept = Left::of(head).bytes + Left::of(tail).bytes;
+    /// Returns the amount that is neither in this start nor in this end of it.
+    fn left_out(&self, head: &str, tail: &str) -> Omitted {
+        let all = [
+            Omitted::of(&self.ends.head),
+            self.ends.omitted,
+            Omitted::of(&self.ends.tail),
+        ];
+        let kept = Omitted::of(head).bytes + Omitted::of(tail).bytes;
         let kept_lines = line_ends(head) + line_ends(tail);
-        Left {
+        Omitted {
             bytes: all.iter().map(|left| left.bytes).sum::<u64>() - kept,
             lines: all.iter().map(|left| left.lines).sum::<u64>() - kept_lines,
         }
     }
 
     /// The line that says what is left out behind so many lines.
-    fn hint(&self, left: &Left, before: u64, whole: &str) -> String {
+    fn hint(&self, left: &Omitted, before: u64, whole: &str) -> String {
         let much = amount(left);
         let how = match self.source {
-            Source::File(Some(first)) => {
+            ExcerptSource::File(Some(first)) => {
                 let first = first as u64 + before;
                 let last = first + left.lines.max(1) - 1;
                 format!(": read them with lines=\"{first}-{last}\"")
             }
-            Source::File(None) => ": read a part of it with lines=\"…\"".to_owned(),
-            Source::Command => format!(
+            ExcerptSource::File(None) => ": read a part of it with lines=\"…\"".to_owned(),
+            ExcerptSource::Command => format!(
                 ", all of it is in {whole}: to see more, rerun it with `| grep WORD`, `| head` or `| tail`"
             ),
-            Source::Said => format!(", all of it is in {whole}: ask for less at once"),
-            Source::Earlier => format!(", all of it is in {whole}"),
+            ExcerptSource::Said => format!(", all of it is in {whole}: ask for less at once"),
+            ExcerptSource::Earlier => format!(", all of it is in {whole}"),
         };
         format!("{MORE} {much} left out here{how} {MORE}\n")
     }
 }
 
-/// How much is left out, in words.
-fn amount(left: &Left) -> String {
+/// Says how much is left out.
+fn amount(left: &Omitted) -> String {
     let size = kilobytes(left.bytes);
     match left.lines {
         0 => size,
@@ -285,7 +295,7 @@ pub(super) fn grouped(number: u64) -> String {
 /// A text for the lines of a file, and what was done to it.
 pub(super) struct InFile {
     pub(super) text: String,
-    /// How many lines are indented.
+    /// The number of lines that are indented.
     indented: usize,
     /// Characters are written out that the file has as such.
     has_hidden: bool,
@@ -307,7 +317,7 @@ impl InFile {
         }
     }
 
-    /// What is to be said of it, and of a part of the same file behind it.
+    /// Says what was done to it, and to a part of the same file behind it.
     pub(super) fn said(&self, behind: Option<&Self>) -> String {
         let lines = match self.indented + behind.map_or(0, |it| it.indented) {
             0 => None,
@@ -320,9 +330,10 @@ impl InFile {
         let hidden = has_hidden
             .then(|| "invisible characters are written as `\\x1b` or `\\u{202e}`".to_owned());
         let said: Vec<String> = lines.into_iter().chain(hidden).collect();
-        match said.is_empty() {
-            true => String::new(),
-            false => format!("(in this file, {})\n", said.join(", and ")),
+        if said.is_empty() {
+            String::new()
+        } else {
+            format!("(in this file, {})\n", said.join(", and "))
         }
     }
 }
@@ -336,17 +347,7 @@ pub(super) fn file_lines(name: &str, said: String) -> [String; 2] {
     ]
 }
 
-/// The first and the last 25 KB of a text, and what is between them.
-fn ends(text: &str) -> (&str, Left, &str) {
-    if text.len() <= 2 * EDGE {
-        return (text, Left::default(), "");
-    }
-    let head = text.floor_char_boundary(EDGE);
-    let tail = text.ceil_char_boundary(text.len() - EDGE);
-    (&text[..head], Left::of(&text[head..tail]), &text[tail..])
-}
-
-/// How many lines end in a text.
+/// Counts the line ends in a text.
 pub(super) fn line_ends(text: &str) -> u64 {
     memchr_iter(b'\n', text.as_bytes()).count() as u64
 }
@@ -360,7 +361,7 @@ fn start_of(text: &str, most: usize) -> &str {
     }
 }
 
-/// The same of the last lines.
+/// The last lines of a text that fit; or a part of its last one, if that is too long.
 fn end_of(text: &str, most: usize) -> &str {
     let from = text.ceil_char_boundary(text.len().saturating_sub(most));
     let fits = &text[from..];

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use super::outcome::{Outcome, Section};
-use super::repair::{self, Help, Miss, Why};
+use super::repair::{self, EditMiss, Help, MissReason};
 use super::wording;
 use crate::edit::{Edit, EditCause, EditError};
 use crate::reply::path::RelPath;
@@ -20,7 +20,7 @@ pub struct FailedEdit {
     name: String,
     content: Vec<u8>,
     /// Each text that stands in the way, with what is shown because of it.
-    misses: Vec<(Miss, Aid)>,
+    misses: Vec<(EditMiss, Aid)>,
     pairs: usize,
     /// The line that is shown instead of a file that may not be shown.
     withheld: Option<String>,
@@ -54,7 +54,7 @@ impl FailedEdit {
                 Ok(text) => repair::explain(error, edit, rel.as_str(), text),
                 Err(_) => Help::default(),
             };
-            (Miss::of(error, edit, content), Aid::Help(help))
+            (EditMiss::of(error, edit, content), Aid::Help(help))
         };
         Self {
             place,
@@ -85,8 +85,13 @@ impl FailedEdit {
         let (miss, _) = self.misses.get(at).filter(|_| old != self.content)?;
         let lines = repair::lines_in(old, &miss.error, edit)?;
         let file_name = self.place.to_string_lossy();
-        let names = (self.name.as_str(), &*file_name);
-        Some(repair::since(names, (old, &self.content), &lines))
+        Some(repair::since(
+            &self.name,
+            &file_name,
+            old,
+            &self.content,
+            &lines,
+        ))
     }
 
     /// Has the outcome say of one of the texts that it was there until something happened, and what has changed since.
@@ -97,13 +102,13 @@ impl FailedEdit {
         if outcome.data["stale"].is_null() {
             outcome.data["stale"] = json!({ "until": until, "diff": diff });
         }
-        miss.why = Some(Why::Stale { until });
+        miss.why = Some(MissReason::Stale { until });
         *aid = Aid::Diff(diff);
         self.tell(outcome);
     }
 
     pub fn message(&self) -> String {
-        let misses: Vec<Miss> = self.misses.iter().map(|(miss, _)| miss.clone()).collect();
+        let misses: Vec<EditMiss> = self.misses.iter().map(|(miss, _)| miss.clone()).collect();
         wording::failed_edit(&misses, self.pairs)
     }
 
@@ -125,7 +130,7 @@ impl FailedEdit {
             }
         });
         let mut sections = vec![Section::Text(said.collect())];
-        let is_blank = |(miss, _): &(Miss, Aid)| miss.error.cause == EditCause::Blank;
+        let is_blank = |(miss, _): &(EditMiss, Aid)| miss.error.cause == EditCause::Blank;
         if !self.misses.iter().all(is_blank) {
             let lines = self.misses.iter().filter_map(|(_, aid)| match aid {
                 Aid::Help(help) => help.lines.clone(),

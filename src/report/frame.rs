@@ -1,4 +1,4 @@
-//! The lines that are clada's own in what it shows: a line of an output that looks like one of them is indented.
+//! The lines that only clada may write into results. A line of an output that looks like one of them is indented.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -13,12 +13,15 @@ pub(super) const OUTPUTS: &str = "=== OUTPUTS ===";
 /// The line that begins what has changed since the chat saw it.
 pub(super) const CHANGED: &str = "=== CHANGED SINCE YOU SAW IT ===";
 
-/// How far a line must be known to say whether it looks like one of clada's.
+/// The lines of the frame that stand between equals signs.
+const RULES: [&str; 4] = [RESULTS, CHANGED, OUTPUTS, END];
+
+/// The number of bytes that decide if a line looks like one of clada's.
 const LOOK: usize = 64;
-/// What a line is moved by.
+/// The blanks that indent a line.
 const INDENT: &str = "  ";
 
-/// It begins a colour.
+/// The byte that begins a colour.
 const ESC: u8 = 0x1b;
 
 /// The signs with which clada begins what it says of a task, of git or of the clipboard.
@@ -44,9 +47,7 @@ pub(super) fn unframed_file(text: &str) -> (Cow<'_, str>, usize) {
         }
         let line = folded(line).to_ascii_lowercase();
         let is_of_file = ["=== start file: ", "=== end file: ", "=== file: "];
-        [RESULTS, CHANGED, OUTPUTS, END]
-            .iter()
-            .any(|own| own.eq_ignore_ascii_case(&line))
+        RULES.iter().any(|own| own.eq_ignore_ascii_case(&line))
             || line.ends_with(" ===") && is_of_file.iter().any(|start| line.starts_with(start))
     })
 }
@@ -124,7 +125,7 @@ fn looks_framed(line: &str) -> bool {
 /// The words of one of clada's frame, with other equals signs around them.
 fn is_rule(line: &str) -> bool {
     let words = line.trim_matches(['=', ' ']);
-    [RESULTS, CHANGED, OUTPUTS, END]
+    RULES
         .iter()
         .any(|own| own.trim_matches(['=', ' ']).eq_ignore_ascii_case(words))
 }
@@ -191,7 +192,7 @@ impl<'w> Unframing<'w> {
         Ok(())
     }
 
-    /// Goes on with the line that is begun, and says how much of a text that took.
+    /// Continues the line that is begun, and returns the number of bytes that it took.
     fn go_on(&mut self, text: &[u8]) -> io::Result<usize> {
         let line = memchr(b'\n', text).map_or(text.len(), |newline| newline + 1);
         if self.is_in_line {
@@ -252,7 +253,7 @@ pub struct LiveLines {
 }
 
 impl LiveLines {
-    /// Something that ends the line which is begun, where one is.
+    /// Returns a line end if a line is begun.
     pub fn end(&mut self) -> &'static str {
         if std::mem::take(&mut self.is_in_line) {
             "\n"
@@ -283,7 +284,7 @@ impl LiveLines {
     }
 }
 
-/// The same of a line that may have colours in it.
+/// Tells if a line that may have colours in it looks like one of clada's.
 fn is_framed_in_colour(line: &[u8]) -> bool {
     if memchr(ESC, line).is_none() {
         return is_framed(line);

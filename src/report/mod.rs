@@ -25,7 +25,7 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use crate::reply::dialect::Dialect;
-use crate::reply::note::{END, RESULTS};
+use crate::reply::note::END;
 use crate::reply::question::parted;
 use crate::reply::record::Offer;
 use crate::reply::scan::scan;
@@ -38,50 +38,51 @@ use outputs::parts;
 pub use below::outputs_line;
 pub use earlier::Earlier;
 pub use frame::LiveLines;
+pub use outputs::file;
 pub use packet::{Packet, packet_size};
 
-/// Where all is of what is cut for `--json`.
+/// The name of the place that has the whole of a text which `--json` cuts.
 const FOR_JSON: &str = "the output of `clada run` without `--json`";
-/// What is kept of a long text at each end, in bytes.
+/// The part of a long text that is kept at each end, in bytes.
 const EDGE: usize = 25 * 1024;
-/// How many problems a block shows.
+/// The most problems that a block shows.
 const PROBLEMS: usize = 50;
-/// And how many of a block that never ends.
+/// The same for a block that never ends.
 const UNENDED: usize = 3;
 /// The longest message in a line of the block, in characters.
 const MESSAGE: usize = 400;
 /// The longest part of a target before a message, in characters.
 const BRIEF: usize = 200;
 
-/// What came of a run.
+/// The results of a run.
 #[derive(Debug, Default)]
 pub struct Report {
     pub outcomes: Vec<Outcome>,
-    /// What came of the user's own commands around batches.
+    /// The results of the user's own commands around batches.
     pub hooks: Vec<Hooked>,
     /// Problems of the reply outside any task that ran.
     pub problems: Vec<ParseError>,
-    /// What the user can ask for by a tick.
+    /// The things that the user can ask for by a tick.
     pub offers: Vec<Offered>,
     /// Edits of earlier results whose place the user has still to choose.
     pub open: Vec<OpenEdit>,
-    /// Why what the user ticked does not count.
+    /// The reason why a tick of the user does not count.
     pub void: Option<String>,
     /// Lines that are no problem of a task: why nothing could run, what was not saved.
     pub notices: Vec<String>,
-    /// What git did, as a line.
+    /// A line about what git did.
     pub git: Option<String>,
-    /// How many tasks the reply has.
+    /// The number of tasks in the reply.
     pub total: usize,
     /// A word that no output can know, for fencing what would be read as a task if it were pasted.
     pub fence: String,
     /// Lines that tell what has changed since the chat saw it; never in the notes.
     pub changes: String,
-    /// What earlier questions, which are asked again here, let through as a whole: for the output file.
+    /// The whole commands of earlier questions that are asked again here, for the output file.
     pub asked: Vec<String>,
 }
 
-/// What came of a hook.
+/// The result of a hook.
 #[derive(Debug)]
 pub struct Hooked {
     /// `before` or `after`.
@@ -91,18 +92,19 @@ pub struct Hooked {
     /// A failure of it is one of the run.
     pub counts: bool,
     pub message: Option<String>,
-    /// What it wrote to stderr.
+    /// Its output on stderr.
     pub errors: String,
-    /// What it has to show.
+    /// Its output.
     pub sections: Vec<Section>,
 }
 
 impl Hooked {
-    /// Its line in the block, where there is something to say.
+    /// Returns its line in the block, if it has a message.
     fn line(&self) -> Option<String> {
-        let mark = match self.failed && self.counts {
-            true => "❌",
-            false => "⚠",
+        let mark = if self.failed && self.counts {
+            "❌"
+        } else {
+            "⚠"
         };
         let message = self.message.as_ref()?;
         Some(format!(
@@ -121,7 +123,7 @@ impl Hooked {
         )
     }
 
-    /// Its failure, for `--json`.
+    /// Describes its failure, for `--json`.
     fn error(&self) -> String {
         let message = self.message.as_deref().unwrap_or("failed");
         match self.errors.as_str() {
@@ -131,7 +133,7 @@ impl Hooked {
     }
 }
 
-/// What was not run, why, and what a tick does about it.
+/// Tasks that were not run, with the reason and the effect of a tick.
 #[derive(Debug)]
 pub struct Offered {
     /// One line; behind that the commands that it lets through, each on a line of its own.
@@ -159,18 +161,18 @@ pub struct ParseError {
     /// `syntax`, `validation`, `type` or `warning`.
     pub error_type: &'static str,
     pub message: String,
-    /// What would end a block of SHAM or NESL that never ends.
+    /// The line that would end a block of SHAM or NESL that never ends.
     #[serde(skip)]
     pub end: Option<String>,
     pub block_start_line: usize,
     /// The block of SHAM or NESL, under the name that its dialect has for that.
     #[serde(flatten)]
-    pub content: Option<Content>,
+    pub content: Option<BlockContent>,
 }
 
 /// The text of a block.
 #[derive(Debug, Clone, Serialize)]
-pub enum Content {
+pub enum BlockContent {
     #[serde(rename = "shamContent", serialize_with = "as_text")]
     Sham(Arc<str>),
     #[serde(rename = "neslContent", serialize_with = "as_text")]
@@ -216,15 +218,15 @@ impl ParseError {
             end: error.end.clone(),
             block_start_line: line,
             content: Some(match error.dialect {
-                Dialect::Sham => Content::Sham(content),
-                _ => Content::Nesl(content),
+                Dialect::Sham => BlockContent::Sham(content),
+                _ => BlockContent::Nesl(content),
             }),
         }
     }
 }
 
 impl Report {
-    /// Whether everything that was asked for was done.
+    /// True if everything that was asked for was done.
     pub fn success(&self) -> bool {
         self.outcomes.iter().all(|outcome| outcome.status.is_good())
             && self
@@ -234,13 +236,13 @@ impl Report {
             && !self.hooks.iter().any(|hook| hook.failed && hook.counts)
     }
 
-    /// Whether a hook kept a batch from running.
+    /// True if a hook kept a batch from running.
     pub fn is_stopped(&self) -> bool {
         let mut hooks = self.hooks.iter();
         hooks.any(|hook| hook.when == "before" && hook.failed && hook.counts)
     }
 
-    /// Whether there is anything to tell.
+    /// True if there is nothing to tell.
     pub fn is_empty(&self) -> bool {
         self.void.is_none() && self.is_bare()
     }
@@ -315,13 +317,14 @@ impl Report {
         offers.any(|(_, offer)| offer.approves && !offer.adds())
     }
 
-    /// The results block: the status line, where there is one, and the lines between the markers.
+    /// The results block: the status line, if there is one, and the lines between the markers.
     pub fn block(&self, status: Option<&str>) -> String {
-        let mut text = status
-            .map(|status| one_line(status) + "\n")
-            .unwrap_or_default();
-        text += RESULTS;
-        text.push('\n');
+        self.block_above(status, &[])
+    }
+
+    /// The lines between the markers of its block.
+    pub fn lines(&self) -> String {
+        let mut text = String::new();
         for outcome in self.outcomes.iter().filter(|outcome| !is_grouped(outcome)) {
             text += &outcome_line(outcome);
             text.push('\n');
@@ -336,6 +339,22 @@ impl Report {
         for open in &self.open {
             text += &format!("{}\n{}", clipped(&open.why), boxes(&open.places));
         }
+        text += &self.problem_lines();
+        let hooks: Vec<String> = self.hooks.iter().filter_map(Hooked::line).collect();
+        let (read_as, notices) = (
+            read_as(&self.outcomes),
+            self.void.iter().chain(&self.notices),
+        );
+        for line in read_as.iter().chain(&hooks).chain(notices).chain(&self.git) {
+            text += &clipped(line);
+            text.push('\n');
+        }
+        text
+    }
+
+    /// The lines about problems that are none of a task.
+    fn problem_lines(&self) -> String {
+        let mut text = String::new();
         let groups = self.groups();
         for group in groups.iter().take(PROBLEMS) {
             text += &group.lines();
@@ -364,17 +383,6 @@ impl Report {
         if more > 0 {
             text += &format!("and {more} more\n");
         }
-        let hooks: Vec<String> = self.hooks.iter().filter_map(Hooked::line).collect();
-        let (read_as, notices) = (
-            read_as(&self.outcomes),
-            self.void.iter().chain(&self.notices),
-        );
-        for line in read_as.iter().chain(&hooks).chain(notices).chain(&self.git) {
-            text += &clipped(line);
-            text.push('\n');
-        }
-        text += END;
-        text.push('\n');
         text
     }
 
@@ -400,8 +408,8 @@ impl Report {
         writeln!(to, "{END}")
     }
 
-    /// What is wrong with blocks of SHAM and NESL, by their ids, in the order of the errors.
-    fn groups(&self) -> Vec<Group<'_>> {
+    /// Groups the errors in blocks of SHAM and NESL by their ids, in the order of the errors.
+    fn groups(&self) -> Vec<BlockErrors<'_>> {
         let misread = self
             .outcomes
             .iter()
@@ -423,12 +431,12 @@ impl Report {
         });
         let mut errors: Vec<_> = in_outcomes.chain(in_problems).collect();
         errors.sort_by_key(|((line, ..), kind, ..)| place_among_errors(true, kind, *line));
-        let mut groups: Vec<Group<'_>> = Vec::new();
+        let mut groups: Vec<BlockErrors<'_>> = Vec::new();
         let mut places = HashMap::new();
         for ((line, id, action), _, message, end) in errors {
             let place = *places.entry(id).or_insert(groups.len());
             if place == groups.len() {
-                groups.push(Group {
+                groups.push(BlockErrors {
                     id,
                     line,
                     action: action.as_deref().unwrap_or("-"),
@@ -445,7 +453,7 @@ impl Report {
         groups
     }
 
-    /// How many blocks of SHAM and NESL never end: they are none of the tasks.
+    /// Counts the blocks of SHAM and NESL that never end: they are not among the tasks.
     fn unended(&self) -> usize {
         let blocks = self
             .problems
@@ -457,68 +465,20 @@ impl Report {
 
     /// The run as one JSON object.
     pub fn json(&self) -> Value {
-        #[derive(Serialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Entry<'o> {
-            seq: usize,
-            block_id: Cow<'o, str>,
-            action: &'o str,
-            params: &'o Value,
-            success: bool,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            error: Option<&'o str>,
-            #[serde(skip_serializing_if = "Value::is_null")]
-            data: &'o Value,
-        }
         let executed = self
             .outcomes
             .iter()
             .filter(|outcome| outcome.misread.is_none());
-        let results: Vec<Entry<'_>> = executed
-            .enumerate()
-            .map(|(index, outcome)| Entry {
-                seq: index + 1,
-                block_id: outcome.label(),
-                action: &outcome.command,
-                params: &outcome.params,
-                success: outcome.status.is_good(),
-                error: outcome
-                    .error
-                    .as_deref()
-                    .or(outcome.message.as_deref().filter(|_| outcome.id.is_none()))
-                    .filter(|_| !outcome.status.is_good()),
-                data: &outcome.data,
-            })
+        let results: Vec<JsonResult<'_>> = (1..)
+            .zip(executed)
+            .map(|(seq, outcome)| JsonResult::of(seq, outcome))
             .collect();
-        let misread = self.outcomes.iter().filter_map(|outcome| {
-            let misread = outcome.misread.as_ref()?;
-            let of_block = |error| ParseError::of_block(error, misread.line);
-            let mut errors: Vec<ParseError> = misread.errors.iter().map(of_block).collect();
-            if errors.is_empty() {
-                errors.push(ParseError {
-                    block_id: outcome.label().into_owned(),
-                    action: Some(outcome.command.clone()).filter(|command| !command.is_empty()),
-                    error_type: "validation",
-                    message: outcome.message.clone().unwrap_or_default(),
-                    end: None,
-                    block_start_line: misread.line,
-                    content: None,
-                });
-            }
-            Some(errors)
-        });
-        let problems = self.problems.iter().cloned();
-        let mut parse_errors: Vec<ParseError> = misread.flatten().chain(problems).collect();
-        parse_errors.sort_by_key(|error| {
-            let is_of_block = error.content.is_some();
-            place_among_errors(is_of_block, error.error_type, error.block_start_line)
-        });
         let mut run = serde_json::json!({
             "success": self.success(),
             "totalBlocks": self.total + self.unended(),
             "executedActions": results.len(),
             "results": results,
-            "parseErrors": parse_errors,
+            "parseErrors": self.parse_errors(),
         });
         let failed = |when: &str| {
             let hooks = self.hooks.iter();
@@ -543,17 +503,78 @@ impl Report {
         }
         run
     }
-}
 
-/// Where an error stands among others: what is wrong with the form of blocks comes first, in the order of the text.
-fn place_among_errors(is_of_block: bool, error_type: &str, line: usize) -> usize {
-    match is_of_block && error_type == "syntax" {
-        true => line,
-        false => usize::MAX,
+    /// Returns the errors of the reply, for `--json`.
+    fn parse_errors(&self) -> Vec<ParseError> {
+        let misread = self.outcomes.iter().filter_map(|outcome| {
+            let misread = outcome.misread.as_ref()?;
+            let of_block = |error| ParseError::of_block(error, misread.line);
+            let mut errors: Vec<ParseError> = misread.errors.iter().map(of_block).collect();
+            if errors.is_empty() {
+                errors.push(ParseError {
+                    block_id: outcome.label().into_owned(),
+                    action: Some(outcome.command.clone()).filter(|command| !command.is_empty()),
+                    error_type: "validation",
+                    message: outcome.message.clone().unwrap_or_default(),
+                    end: None,
+                    block_start_line: misread.line,
+                    content: None,
+                });
+            }
+            Some(errors)
+        });
+        let problems = self.problems.iter().cloned();
+        let mut parse_errors: Vec<ParseError> = misread.flatten().chain(problems).collect();
+        parse_errors.sort_by_key(|error| {
+            let is_of_block = error.content.is_some();
+            place_among_errors(is_of_block, error.error_type, error.block_start_line)
+        });
+        parse_errors
     }
 }
 
-/// Which tasks were not written in CML: a line for each dialect, which names the tasks unless all are in one.
+/// The result of a task, for `--json`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct JsonResult<'o> {
+    seq: usize,
+    block_id: Cow<'o, str>,
+    action: &'o str,
+    params: &'o Value,
+    success: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'o str>,
+    #[serde(skip_serializing_if = "Value::is_null")]
+    data: &'o Value,
+}
+
+impl<'o> JsonResult<'o> {
+    fn of(seq: usize, outcome: &'o Outcome) -> Self {
+        let message = outcome.message.as_deref();
+        let error = outcome.error.as_deref();
+        let error = error.or(message.filter(|_| outcome.id.is_none()));
+        Self {
+            seq,
+            block_id: outcome.label(),
+            action: &outcome.command,
+            params: &outcome.params,
+            success: outcome.status.is_good(),
+            error: error.filter(|_| !outcome.status.is_good()),
+            data: &outcome.data,
+        }
+    }
+}
+
+/// Returns the sort key of an error: errors in the form of blocks come first, in the order of the text.
+fn place_among_errors(is_of_block: bool, error_type: &str, line: usize) -> usize {
+    if is_of_block && error_type == "syntax" {
+        line
+    } else {
+        usize::MAX
+    }
+}
+
+/// Returns a line for each dialect but CML, with its tasks unless all are in that dialect.
 fn read_as(outcomes: &[Outcome]) -> Vec<String> {
     let others = Dialect::ALL
         .into_iter()
@@ -575,7 +596,7 @@ fn read_as(outcomes: &[Outcome]) -> Vec<String> {
 }
 
 /// The errors of a block.
-struct Group<'r> {
+struct BlockErrors<'r> {
     id: &'r str,
     line: usize,
     action: &'r str,
@@ -584,7 +605,7 @@ struct Group<'r> {
     end: Option<(&'r String, &'r String)>,
 }
 
-impl Group<'_> {
+impl BlockErrors<'_> {
     /// A line for the block and, where there are several errors, one for each message.
     fn lines(&self) -> String {
         let said = match (self.messages.as_slice(), self.end) {
@@ -637,7 +658,7 @@ impl Group<'_> {
     }
 }
 
-/// Whether a task is told of among the errors of its dialect, and has no line of its own.
+/// True if a task stands among the errors of its dialect, and has no line of its own.
 fn is_grouped(outcome: &Outcome) -> bool {
     let misread = outcome.misread.as_ref();
     misread.is_some_and(|misread| !misread.errors.is_empty())
@@ -671,7 +692,7 @@ pub fn outcome_line(outcome: &Outcome) -> String {
     clipped(&line) + tick
 }
 
-/// What a question says, with its commands; nothing where it is none.
+/// Returns the text of a question with its commands; empty if the outcome is no question.
 fn asked(outcome: &Outcome) -> &str {
     let said = outcome.message.as_deref();
     said.filter(|_| outcome.status == Status::Asks)
@@ -694,11 +715,6 @@ fn boxes(places: &[OfferedPlace]) -> String {
         .iter()
         .map(|place| format!("     - [ ] {}\n", label(place)));
     lines.collect()
-}
-
-/// A file between the lines that say which it is, fenced where the scanner would find something in it.
-pub fn file(name: &str, content: &str, fence: &str) -> String {
-    outputs::file(name, content, fence)
 }
 
 /// A cut text with a line where something is left out.
@@ -740,7 +756,7 @@ pub fn for_json(spool: &mut dyn Spooled) -> io::Result<String> {
     Ok(cut_out(&spool.cut(EDGE)?, FOR_JSON))
 }
 
-/// The same of a text.
+/// A text for `--json`: its first and last 25 KB.
 pub fn text_for_json(text: &str) -> String {
     cut_out(&cut_text(text, EDGE), FOR_JSON)
 }
@@ -761,7 +777,12 @@ pub fn fenced(text: &str, word: &str) -> String {
 
 /// The start of a text, short enough for something else to follow it in a line.
 pub fn brief(text: &str) -> Cow<'_, str> {
-    match text.char_indices().nth(BRIEF) {
+    clip(text, BRIEF)
+}
+
+/// A text, or the first `most` characters of a longer one.
+fn clip(text: &str, most: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", &text[..end]).into(),
         None => text.into(),
     }
@@ -799,10 +820,5 @@ fn squeezed(line: &str) -> String {
 }
 
 fn clipped(text: &str) -> String {
-    let line = one_line(text);
-    if line.chars().count() <= MESSAGE {
-        line
-    } else {
-        line.chars().take(MESSAGE).chain(['…']).collect()
-    }
+    clip(&one_line(text), MESSAGE).into_owned()
 }

@@ -1,4 +1,4 @@
-//! What a packet shows already: no file, no stretch of lines and no longer text is in it twice.
+//! The record of what a packet shows already, so that no file, no lines and no long text are in it twice.
 //!
 //! Lines of one file are the same where they have the same text and number, or, where lines before them came or went,
 //! the same text for long enough. So of a file that was changed in between only what is new is shown once more.
@@ -13,15 +13,15 @@ use crate::report::outcome::Stretch;
 const WORTH: usize = 200;
 /// So many lines in a row are not shown once more in the middle of others.
 const ROW: usize = 3;
-/// And so many where they had other numbers: a file may hold a few lines more than once.
+/// The same for lines that had other numbers: a file may hold a few lines more than once.
 const MOVED: usize = 10;
 /// Of a line that is there often, no more places are looked at.
 const PLACES: usize = 16;
 
-/// What was shown so far.
+/// The texts and lines that were shown so far.
 #[derive(Default)]
 pub(super) struct Once {
-    /// By what each was shown.
+    /// The label of the task that showed each text.
     texts: HashMap<String, String>,
     files: HashMap<String, FileLines>,
     hasher: RandomState,
@@ -30,9 +30,9 @@ pub(super) struct Once {
 /// A part of what is to be shown of a file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Row<'c> {
-    /// It was not shown yet.
+    /// Lines that were not shown yet.
     New { first: usize, text: &'c str },
-    /// It was shown by a task, where its first line has this number.
+    /// Lines that a task showed; there the first of them has the number `there`.
     Shown {
         lines: Range<usize>,
         by: String,
@@ -56,18 +56,19 @@ struct ShownRow {
 }
 
 /// Lines that were shown, at a place in a row.
-struct Match {
+struct RepeatedLines {
     row: usize,
     at: usize,
     count: usize,
 }
 
 impl Once {
-    /// By what a text was shown that is long enough; one that was not shown yet is from now on.
+    /// Returns the task that showed a text, if it is long enough. A new text counts as shown from now on.
     pub(super) fn text(&mut self, text: &str, by: &str) -> Option<String> {
-        match text.len() < WORTH {
-            true => None,
-            false => self.whole(text, by),
+        if text.len() < WORTH {
+            None
+        } else {
+            self.whole(text, by)
         }
     }
 
@@ -80,7 +81,7 @@ impl Once {
         None
     }
 
-    /// What is to be shown of lines of a file, which are shown from now on.
+    /// Splits lines of a file into new ones and ones that were shown. All count as shown from now on.
     pub(super) fn file<'c>(&mut self, at: &Stretch, content: &'c str, by: &str) -> Vec<Row<'c>> {
         let lines: Vec<&str> = content.split_inclusive('\n').collect();
         let hash = |line: &&str| self.hasher.hash_one(line.trim_end_matches(['\n', '\r']));
@@ -150,7 +151,7 @@ impl FileLines {
     }
 
     /// The lines from one on that were shown, as many as there are and if they are worth it.
-    fn find(&self, hashes: &[u64], line: usize, at: &Stretch) -> Option<Match> {
+    fn find(&self, hashes: &[u64], line: usize, at: &Stretch) -> Option<RepeatedLines> {
         let places = self.places.get(&hashes[line])?;
         let found = places.iter().filter_map(|&(row, place)| {
             let shown = &self.rows[row];
@@ -164,7 +165,7 @@ impl FileLines {
             } else {
                 count >= MOVED || ends_both && count >= ROW
             };
-            let found = Match {
+            let found = RepeatedLines {
                 row,
                 at: place,
                 count,

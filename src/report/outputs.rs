@@ -1,9 +1,9 @@
-//! What tasks and hooks have to show: in full for the output file, and each thing once for the packet.
+//! The outputs of tasks and hooks: in full for the output file, and each thing once for the packet.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use super::excerpt::{Around, Excerpt, InFile, Left, file_lines, line_ends};
+use super::excerpt::{CutText, Excerpt, InFile, Omitted, PacketContext, file_lines, line_ends};
 use super::frame::{Unframing, unframed};
 use super::once::{Once, Row};
 use super::{EDGE, Hooked, MESSAGE, clipped, fenced, one_line};
@@ -11,11 +11,11 @@ use crate::report::outcome::{Outcome, Section, Spooled, Status, Stretch};
 use crate::report::told::names_its_files;
 use crate::text::hidden::written_out;
 
-/// What one of them gets at most of a packet, in bytes.
+/// The most room in a packet for one task or hook, in bytes.
 pub(super) const PART: usize = 2 * EDGE;
 
-/// What a task or a hook has to show.
-pub(super) struct Part<'p> {
+/// The output of a task or a hook, with its title.
+pub(super) struct TitledOutput<'p> {
     title: String,
     /// Its name in the title.
     label: String,
@@ -26,14 +26,14 @@ pub(super) struct Part<'p> {
     copies: Vec<Option<String>>,
 }
 
-/// What there is to show, in this order of tasks.
+/// Returns the outputs of hooks and tasks, in this order of tasks.
 pub(super) fn parts<'p>(
     outcomes: Vec<&'p mut Outcome>,
     hooks: impl IntoIterator<Item = &'p mut Hooked>,
-) -> Vec<Part<'p>> {
+) -> Vec<TitledOutput<'p>> {
     let (before, after): (Vec<_>, Vec<_>) =
         hooks.into_iter().partition(|hook| hook.when == "before");
-    let of_hook = |hook: &'p mut Hooked| Part {
+    let of_hook = |hook: &'p mut Hooked| TitledOutput {
         title: hook.title(),
         label: format!("{} hook", hook.when),
         trims: false,
@@ -41,7 +41,7 @@ pub(super) fn parts<'p>(
         sections: &mut hook.sections,
     };
     let copies = copies(&outcomes);
-    let of_task = |(outcome, copies): (&'p mut Outcome, _)| Part {
+    let of_task = |(outcome, copies): (&'p mut Outcome, _)| TitledOutput {
         title: title(outcome),
         label: outcome.label().into_owned(),
         trims: has_words(outcome),
@@ -51,18 +51,19 @@ pub(super) fn parts<'p>(
     let before = before.into_iter().map(of_hook);
     let tasks = outcomes.into_iter().zip(copies).map(of_task);
     let all = before.chain(tasks).chain(after.into_iter().map(of_hook));
-    all.filter(Part::shows_anything).collect()
+    all.filter(TitledOutput::shows_anything).collect()
 }
 
-/// Whether its dialect has words of its own for it, and a form for what it shows: SHAM or NESL.
+/// True if its dialect is SHAM or NESL, which have their own words and forms for results.
 fn has_words(outcome: &Outcome) -> bool {
     outcome.id.is_some()
 }
 
 fn title(outcome: &Outcome) -> String {
-    let target = match has_words(outcome) && names_its_files(&outcome.command) {
-        true => String::new(),
-        false => one_line(&outcome.target),
+    let target = if has_words(outcome) && names_its_files(&outcome.command) {
+        String::new()
+    } else {
+        one_line(&outcome.target)
     };
     let what = [&one_line(&outcome.command), &target];
     let what: Vec<&str> = what
@@ -95,16 +96,17 @@ fn copies(outcomes: &[&mut Outcome]) -> Vec<Vec<Option<String>>> {
     copies
 }
 
-impl Part<'_> {
+impl TitledOutput<'_> {
     fn shows_anything(&self) -> bool {
         self.sections.iter().any(|section| section.size() > 0)
     }
 
     /// The line above it, for the packet.
     pub(super) fn title(&self) -> String {
-        match self.title.chars().count() <= MESSAGE {
-            true => self.title.clone(),
-            false => format!("\n{}:\n", clipped(&self.title)),
+        if self.title.chars().count() <= MESSAGE {
+            self.title.clone()
+        } else {
+            format!("\n{}:\n", clipped(&self.title))
         }
     }
 
@@ -122,7 +124,10 @@ impl Part<'_> {
                         Some(by) => copied(name, shown_by(by, "")),
                         None => file(name, content, fence),
                     };
-                    to.write_all(apart(after_file, part).as_bytes())?;
+                    if after_file {
+                        writeln!(to)?;
+                    }
+                    to.write_all(part.as_bytes())?;
                 }
                 Section::Stream(_, spool) if spool.size() == 0 => {}
                 Section::Stream(name, spool) => {
@@ -148,11 +153,11 @@ impl Part<'_> {
         Ok(())
     }
 
-    /// What a packet shows of it: what is in it already is not there once more.
+    /// Returns the texts for a packet. Text that the packet shows already is left out.
     pub(super) fn excerpts(
         &mut self,
         once: &mut Once,
-        around: Around<'_>,
+        context: PacketContext<'_>,
     ) -> io::Result<Vec<Excerpt>> {
         let mut excerpts = Vec::new();
         let (label, trims) = (&self.label, self.trims);
@@ -167,16 +172,16 @@ impl Part<'_> {
             match section {
                 Section::Text(text) => excerpts.push(match once.text(text, label) {
                     Some(by) => Excerpt::line(format!("({})\n", shown_by(&by, label))),
-                    None => Excerpt::said(text, around),
+                    None => Excerpt::said(text, context),
                 }),
                 Section::File { name, content, at } => {
                     let rows = match at {
                         Some(at) => {
-                            of_rows(once.file(at, content, label), (name, at), (label, around))
+                            of_rows(once.file(at, content, label), name, at, label, context)
                         }
                         None => vec![match once.whole(&file(name, content, ""), label) {
                             Some(by) => Excerpt::line(copied(name, shown_by(&by, label))),
-                            None => Excerpt::file(name, content, None, around),
+                            None => Excerpt::file(name, content, None, context),
                         }],
                     };
                     if after_file {
@@ -185,12 +190,7 @@ impl Part<'_> {
                     excerpts.extend(rows);
                 }
                 Section::Stream(name, spool) => {
-                    excerpts.push(of_output(
-                        (name, &mut **spool),
-                        trims,
-                        (once, label),
-                        around,
-                    )?);
+                    excerpts.push(of_output(name, &mut **spool, trims, once, label, context)?);
                 }
             }
         }
@@ -205,33 +205,46 @@ pub(super) fn said(text: &str, fence: &str) -> String {
 
 /// An output of a command.
 fn of_output(
-    (name, spool): (&str, &mut dyn Spooled),
+    name: &str,
+    spool: &mut dyn Spooled,
     trims: bool,
-    (once, label): (&mut Once, &str),
-    around: Around<'_>,
+    once: &mut Once,
+    label: &str,
+    context: PacketContext<'_>,
 ) -> io::Result<Excerpt> {
     let cut = spool.cut(EDGE)?;
     if cut.left_out == 0 {
         let text = ended(&cut.head, trims);
         return Ok(match once.text(text, label) {
             Some(by) => Excerpt::line(format!("{name}:\n({})\n", shown_by(&by, label))),
-            None => Excerpt::output(name, (text, Left::default(), ""), around),
+            None => {
+                let ends = CutText {
+                    head: text.to_owned(),
+                    ..CutText::default()
+                };
+                Excerpt::output(name, ends, context)
+            }
         });
     }
     let ends = [&cut.head, &cut.tail].map(|text| line_ends(text));
-    let left = Left {
-        bytes: cut.left_out,
-        lines: spool.lines().saturating_sub(ends.iter().sum()),
+    let ends = CutText {
+        tail: ended(&cut.tail, trims).to_owned(),
+        head: cut.head,
+        omitted: Omitted {
+            bytes: cut.left_out,
+            lines: spool.lines().saturating_sub(ends.iter().sum()),
+        },
     };
-    let tail = ended(&cut.tail, trims);
-    Ok(Excerpt::output(name, (&cut.head, left, tail), around))
+    Ok(Excerpt::output(name, ends, context))
 }
 
 /// The rows of a file, each with its own name unless one is all of it.
 fn of_rows(
     rows: Vec<Row<'_>>,
-    (name, at): (&str, &Stretch),
-    (label, around): (&str, Around<'_>),
+    name: &str,
+    at: &Stretch,
+    label: &str,
+    context: PacketContext<'_>,
 ) -> Vec<Excerpt> {
     let is_one = rows.len() == 1;
     let named = |first: usize, count: usize| match (is_one, count) {
@@ -247,17 +260,18 @@ fn of_rows(
     let excerpt = |row: Row<'_>| match row {
         Row::New { first, text } => {
             let name = named(first, text.split_inclusive('\n').count());
-            Excerpt::file(&name, text, Some(first), around)
+            Excerpt::file(&name, text, Some(first), context)
         }
         Row::Shown { lines, by, there } => {
             let name = named(lines.start, lines.len());
             let by = shown_by(&by, label);
-            Excerpt::line(match there == lines.start {
-                true => copied(&name, by),
-                false => copied(
+            Excerpt::line(if there == lines.start {
+                copied(&name, by)
+            } else {
+                copied(
                     &name,
                     format!("lines {there}-{} {by}", there + lines.len() - 1),
-                ),
+                )
             })
         }
     };
@@ -266,9 +280,10 @@ fn of_rows(
 
 /// The place of something that is not shown once more by a task.
 fn shown_by(by: &str, label: &str) -> String {
-    match by == label {
-        true => "as shown above".to_owned(),
-        false => format!("as shown under [{by}]"),
+    if by == label {
+        "as shown above".to_owned()
+    } else {
+        format!("as shown under [{by}]")
     }
 }
 
@@ -285,14 +300,11 @@ impl Section {
 
 /// A text up to its last character that is not blank, where that is asked for.
 fn ended(text: &str, trims: bool) -> &str {
-    match trims {
-        true => text.trim_end(),
-        false => text,
-    }
+    if trims { text.trim_end() } else { text }
 }
 
 /// A file between the lines that say which it is, fenced where the scanner would find something in it.
-pub(super) fn file(name: &str, content: &str, fence: &str) -> String {
+pub fn file(name: &str, content: &str, fence: &str) -> String {
     let form = InFile::of(match content {
         "" => "[empty file]\n",
         content => content,
@@ -304,12 +316,4 @@ pub(super) fn file(name: &str, content: &str, fence: &str) -> String {
 /// In the place of a file that another task shows.
 fn copied(name: &str, by: String) -> String {
     format!("=== FILE: {}: {by} ===\n", one_line(name))
-}
-
-/// A file's part, apart from that of a file before it.
-fn apart(after_file: bool, part: String) -> String {
-    match after_file {
-        true => format!("\n{part}"),
-        false => part,
-    }
 }

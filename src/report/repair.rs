@@ -1,4 +1,4 @@
-//! What helps an LLM to repair a failed edit: where the text nearly is, how it differs, and what the file says there.
+//! The text that helps an LLM to repair a failed edit: where the text nearly is, how it differs, and what the file says there.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use similar::{DiffOp, DiffTag, TextDiff};
 
+use super::chat::lines::joined;
 use super::outcome::{Section, Stretch};
 use crate::edit::habit::{Habit, habit};
 use crate::edit::nearest::nearest;
@@ -15,7 +16,7 @@ use crate::edit::{self, Edit, EditCause, EditError, EditPart};
 const WHOLE: usize = 200;
 /// Lines shown before and after a place.
 const AROUND: usize = 20;
-/// How many places of an ambiguous text are shown, and with how many lines around each.
+/// The most places of an ambiguous text that are shown, and the least and the most lines around each.
 const PLACES: usize = 10;
 const APART: usize = 2;
 const MOST_APART: usize = 30;
@@ -53,15 +54,15 @@ pub fn unified_diff(path: &str, old: Option<&[u8]>, new: Option<&[u8]>) -> Strin
 
 /// A text of an edit that stands in the way, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Miss {
+pub struct EditMiss {
     pub error: EditError,
-    /// Where more is known than the error says.
-    pub why: Option<Why>,
+    /// The reason, if more is known than the error says.
+    pub why: Option<MissReason>,
 }
 
-/// Why a text is not found.
+/// The reason why a text is not found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Why {
+pub enum MissReason {
     Habit(Habit),
     /// It is in the file, and a pair before it takes it away.
     TakenAway,
@@ -71,7 +72,7 @@ pub enum Why {
     },
 }
 
-/// What helps to repair a failed text of an edit, for the outputs.
+/// The part of the outputs that helps to repair a failed text of an edit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Help {
     pub said: String,
@@ -79,7 +80,7 @@ pub struct Help {
     pub lines: Option<Range<usize>>,
 }
 
-impl Miss {
+impl EditMiss {
     /// An error with what is seen from the edit and the file: an earlier state of that is not asked for.
     pub fn of(error: &EditError, edit: &Edit<'_>, file: &[u8]) -> Self {
         let text = match error.cause {
@@ -92,15 +93,15 @@ impl Miss {
             (Edit::Pairs(_), Some(alone)) => edit::apply(file, &alone).is_ok(),
             _ => false,
         };
-        let why = text.and_then(|_| is_taken().then_some(Why::TakenAway));
-        let why = why.or_else(|| Some(Why::Habit(habit(&searched(error, edit), text?)?)));
+        let why = text.and_then(|_| is_taken().then_some(MissReason::TakenAway));
+        let why = why.or_else(|| Some(MissReason::Habit(habit(&searched(error, edit), text?)?)));
         Self {
             error: error.clone(),
             why,
         }
     }
 
-    /// Whether an earlier state of the file may have it.
+    /// True if an earlier state of the file may have it.
     pub fn may_be_stale(&self) -> bool {
         let is_missing = matches!(
             self.error.cause,
@@ -109,11 +110,11 @@ impl Miss {
                 ..
             }
         );
-        is_missing && self.why != Some(Why::TakenAway)
+        is_missing && self.why != Some(MissReason::TakenAway)
     }
 }
 
-/// What is known about a text of an edit that cannot be done in this file.
+/// Explains what is known about a text of an edit that cannot be done in this file.
 pub fn explain(error: &EditError, edit: &Edit<'_>, path: &str, text: &str) -> Help {
     let at = |line: &usize| Help {
         said: String::new(),
@@ -144,7 +145,7 @@ pub fn explain(error: &EditError, edit: &Edit<'_>, path: &str, text: &str) -> He
     }
 }
 
-/// A file, or what is around some of its lines where it is long, with a name for each part.
+/// Shows a file; of a long one only the lines around these, with a name for each part.
 pub fn shown(path: &str, text: &str, lines: &[Range<usize>]) -> Vec<Section> {
     let all: Vec<&str> = text.lines().collect();
     let of = |name: String, lines: Range<usize>| Section::File {
@@ -162,31 +163,23 @@ pub fn shown(path: &str, text: &str, lines: &[Range<usize>]) -> Vec<Section> {
     let around = |lines: &Range<usize>| {
         lines.start.saturating_sub(AROUND)..(lines.end + AROUND).min(all.len())
     };
-    let mut parts: Vec<Range<usize>> = lines.iter().map(around).collect();
-    parts.sort_by_key(|part| part.start);
-    parts.dedup_by(|next, part| {
-        let meets = next.start <= part.end;
-        if meets {
-            part.end = part.end.max(next.end);
-        }
-        meets
-    });
-    let part = |part: &Range<usize>| {
+    let part = |part: Range<usize>| {
         let name = format!(
             "{path} (lines {}-{} of {})",
             part.start + 1,
             part.end,
             all.len()
         );
-        of(name, part.clone())
+        of(name, part)
     };
-    parts.iter().map(part).collect()
+    let parts = joined(lines.iter().map(around).collect());
+    parts.into_iter().map(part).collect()
 }
 
 /// The lines of a file that were changed, as they are now, with a few around them and a name for each part; nothing of one that
 /// may not be shown.
-pub fn written(names: (&str, &str), old: &[u8], new: &[u8]) -> Vec<(String, String)> {
-    let (Ok(old), Ok(new)) = (showable(names, old), showable(names, new)) else {
+pub fn written(path: &str, real: &str, old: &[u8], new: &[u8]) -> Vec<(String, String)> {
+    let (Ok(old), Ok(new)) = (showable(path, real, old), showable(path, real, new)) else {
         return Vec::new();
     };
     if old.len().max(new.len()) > COMPARED {
@@ -211,27 +204,33 @@ pub fn written(names: (&str, &str), old: &[u8], new: &[u8]) -> Vec<(String, Stri
             } else {
                 format!("lines {}-{end}", start + 1)
             };
-            let name = format!("{} ({lines_shown} of {})", names.0, all.len());
+            let name = format!("{path} ({lines_shown} of {})", all.len());
             parts.push((name, lines.collect()));
         }
     }
     parts
 }
 
-/// A file's text, or in a line why it is not shown. `path` may lead through a link to a file of another name.
-pub fn showable<'f>((path, file_name): (&str, &str), file: &'f [u8]) -> Result<&'f str, String> {
-    let Ok(text) = std::str::from_utf8(file) else {
-        return Err(format!("{path} is not UTF-8 text, so it is not shown.\n"));
-    };
-    if is_secret(path) || is_secret(file_name) || holds_key(text) {
-        return Err(format!(
-            "{path} looks like a secret, so its content is not shown.\n"
-        ));
+/// Returns a file's text if it may be shown. `path` may lead through a link to a file of another name, `real`.
+pub fn showable<'f>(path: &str, real: &str, file: &'f [u8]) -> Result<&'f str, NotShown> {
+    let named = || path.to_owned();
+    let text = std::str::from_utf8(file).map_err(|_| NotShown::NotText { path: named() })?;
+    if is_secret(path) || is_secret(real) || holds_key(text) {
+        return Err(NotShown::Secret { path: named() });
     }
     Ok(text)
 }
 
-/// Which lines of an earlier state of a file, from 0, hold what the edit looks for; `None` where it cannot be done there
+/// The reason why a file is not shown, as a line.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NotShown {
+    #[error("{path} is not UTF-8 text, so it is not shown.\n")]
+    NotText { path: String },
+    #[error("{path} looks like a secret, so its content is not shown.\n")]
+    Secret { path: String },
+}
+
+/// Returns the lines of an earlier state of a file, from 0, that hold the text which the edit looks for. `None` if it cannot be done there
 /// either.
 pub fn lines_in(old: &[u8], error: &EditError, edit: &Edit<'_>) -> Option<Range<usize>> {
     // Where an earlier pair has moved the lines, only the pair itself says where it is in the file.
@@ -258,21 +257,12 @@ pub fn lines_in(old: &[u8], error: &EditError, edit: &Edit<'_>) -> Option<Range<
     Some(line..end)
 }
 
-/// What became of lines of a file since an earlier state of it, as a unified diff; empty where that is not to be shown.
-pub fn since(
-    (path, file_name): (&str, &str),
-    (old, now): (&[u8], &[u8]),
-    lines: &Range<usize>,
-) -> String {
-    let (Ok(old), Ok(now)) = (std::str::from_utf8(old), std::str::from_utf8(now)) else {
+/// Shows what became of lines of a file since an earlier state of it, as a unified diff. Empty if that must not be shown.
+pub fn since(path: &str, real: &str, old: &[u8], now: &[u8], lines: &Range<usize>) -> String {
+    let (Ok(old), Ok(now)) = (showable(path, real, old), showable(path, real, now)) else {
         return String::new();
     };
-    if old.len().max(now.len()) > COMPARED
-        || is_secret(path)
-        || is_secret(file_name)
-        || holds_key(old)
-        || holds_key(now)
-    {
+    if old.len().max(now.len()) > COMPARED {
         return String::new();
     }
     let diff = TextDiff::from_lines(old, now);
@@ -301,11 +291,10 @@ fn alone<'e>(error: &EditError, edit: &Edit<'e>) -> Option<Edit<'e>> {
 
 fn not_found(search: &str, path: &str, text: &str) -> Help {
     let Some(near) = nearest(text, search) else {
-        let look = match text.lines().count() > WHOLE {
-            true => format!(
-                " Look at the file first: exec `grep -n WORD {path}`, `sed -n 1,200p {path}`."
-            ),
-            false => String::new(),
+        let look = if text.lines().count() > WHOLE {
+            format!(" Look at the file first: exec `grep -n WORD {path}`, `sed -n 1,200p {path}`.")
+        } else {
+            String::new()
         };
         return Help {
             said: format!("nothing in {path} is similar.{look}\n"),
@@ -381,7 +370,7 @@ fn places(text: &str, lines: &[usize], length: usize) -> String {
     shown.collect()
 }
 
-/// Whether a file's path says that its content is nobody's business.
+/// True if a file's path says that its content is secret.
 pub fn is_secret(path: &str) -> bool {
     const ENDINGS: [&str; 13] = [
         ".env",
@@ -427,7 +416,7 @@ pub fn is_secret(path: &str) -> bool {
         || folders.split('/').any(|folder| FOLDERS.contains(&folder))
 }
 
-/// Whether a text holds a private key, whatever its file is called.
+/// True if a text holds a private key, whatever its file is called.
 pub fn holds_key(text: &str) -> bool {
     text.lines()
         .any(|line| line.starts_with("-----BEGIN ") && line.contains("PRIVATE KEY"))

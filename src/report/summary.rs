@@ -1,15 +1,15 @@
-//! A report in a few words, for who is not looking at the notes: the desktop's notification and the log.
+//! A report in a few words, for the desktop's notification and the log.
 
-use super::{Report, clipped, one_line, outcome_line};
+use super::{Report, clip, clipped, one_line, outcome_line};
 use crate::report::outcome::Status;
 
-/// How many lines of what went wrong are told.
+/// The most lines about failures.
 const LINES: usize = 3;
-/// How long each may be, in characters.
+/// The longest that each may be, in characters.
 const LONGEST: usize = 160;
 
 impl Report {
-    /// How many tasks ended how, as `3 done, 1 failed`.
+    /// Counts the tasks by their status, as `3 done, 1 failed`.
     pub fn counts(&self) -> String {
         let told = [
             (&[Status::Done][..], "done"),
@@ -50,11 +50,7 @@ impl Report {
         let more = lines.len().saturating_sub(LINES);
         lines.truncate(LINES);
         for line in &mut lines {
-            if let Some((end, _)) = line.char_indices().nth(LONGEST) {
-                line.truncate(end);
-                line.push('…');
-            }
-            *line = one_line(line);
+            *line = one_line(&clip(line, LONGEST));
         }
         if more > 0 {
             lines.push(format!("and {more} more"));

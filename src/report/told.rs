@@ -1,4 +1,4 @@
-//! What SHAM and NESL say of an action: errors, data and the line in the results, in the words of those dialects.
+//! The results of an action in the words of SHAM and NESL: errors, data and the line in the results.
 
 use std::borrow::Cow;
 
@@ -12,9 +12,9 @@ use crate::report::fault::{Fault, Sought};
 use crate::report::outcome::Status;
 use crate::text::lines::LineError;
 
-/// What there is to say of an action.
+/// The message, the error and the data of an action.
 #[derive(Debug)]
-pub struct Told {
+pub struct ActionResult {
     /// In the line of the results.
     pub message: Option<String>,
     /// In full, for `--json`.
@@ -22,27 +22,28 @@ pub struct Told {
     pub data: Value,
 }
 
-/// The same in the words of the block's dialect.
+/// Puts the result of an action into the words of its block's dialect.
 pub fn told(
     call: &Call<'_>,
     action: &Action<'_>,
-    (status, fault): (Status, &Fault),
-    told: Told,
-) -> Told {
+    status: Status,
+    fault: &Fault,
+    told: ActionResult,
+) -> ActionResult {
     match status {
-        Status::Done => Told {
+        Status::Done => ActionResult {
             message: told.message.filter(|_| says_more(action)),
             error: None,
             data: data(call, action, told.data),
         },
-        Status::Failed if *fault == Fault::Exit => Told {
+        Status::Failed if *fault == Fault::Exit => ActionResult {
             message: Some(last_words(&told)),
             error: None,
             data: told.data,
         },
         Status::Failed => failed(call, action, fault, told),
         Status::NotRun | Status::Interrupted | Status::Skipped | Status::Waits | Status::Asks => {
-            Told {
+            ActionResult {
                 error: told.message.clone().filter(|_| !status.is_good()),
                 ..told
             }
@@ -50,35 +51,28 @@ pub fn told(
     }
 }
 
-/// Whether there is something to say of it though it went well: of what the originals do, only of a command.
+/// True if the results have a message for an action that went well. The original tools have one only for commands.
 fn says_more(action: &Action<'_>) -> bool {
-    match action {
+    matches!(
+        action,
         Action::Exec { .. }
-        | Action::MakeFolder { .. }
-        | Action::RemoveFolder { .. }
-        | Action::List { .. }
-        | Action::Grep { .. }
-        | Action::Glob { .. }
-        | Action::Context(_)
-        | Action::ForUser(_) => true,
-        Action::Edit { .. }
-        | Action::Overwrite { .. }
-        | Action::Append { .. }
-        | Action::ReplaceAll { .. }
-        | Action::ReplaceLines { .. }
-        | Action::Move { .. }
-        | Action::Delete { .. }
-        | Action::Read { .. } => false,
-    }
+            | Action::MakeFolder { .. }
+            | Action::RemoveFolder { .. }
+            | Action::List { .. }
+            | Action::Grep { .. }
+            | Action::Glob { .. }
+            | Action::Context(_)
+            | Action::ForUser(_)
+    )
 }
 
-/// Whether the files that an action shows are named by what it shows, and not above that.
+/// True if the output of an action names its files, so that the title above it need not.
 pub fn names_its_files(action: &str) -> bool {
     let name = schema(action).map(Schema::name);
     matches!(name, Some("file_read_numbered" | "files_read"))
 }
 
-/// What came of an action that went well, with the paths that the reply gave.
+/// Returns the data of an action that went well, with the paths that the reply gave.
 fn data(call: &Call<'_>, action: &Action<'_>, known: Value) -> Value {
     let path = || call.text("path").unwrap_or_default();
     let mut data = match action {
@@ -121,7 +115,7 @@ fn data(call: &Call<'_>, action: &Action<'_>, known: Value) -> Value {
     data
 }
 
-/// What was read: of one file, or of each of several.
+/// Returns the content that was read: of one file, or of each of several.
 fn content(known: &Value) -> Vec<&Value> {
     match &known["content"] {
         Value::Array(all) => all.iter().collect(),
@@ -130,8 +124,8 @@ fn content(known: &Value) -> Vec<&Value> {
     }
 }
 
-/// A command that ended with a failure: the last line that it had to say, and what clada has to say.
-fn last_words(told: &Told) -> String {
+/// Returns the last line of a failed command's errors, and what clada adds to that.
+fn last_words(told: &ActionResult) -> String {
     let said = told.message.as_deref().unwrap_or_default();
     let (ending, more) = said.split_once("; ").unwrap_or((said, ""));
     let stderr = told.data["stderr"].as_str().unwrap_or_default();
@@ -149,28 +143,25 @@ fn last_words(told: &Told) -> String {
     }
 }
 
-fn failed(call: &Call<'_>, action: &Action<'_>, fault: &Fault, told: Told) -> Told {
+fn failed(call: &Call<'_>, action: &Action<'_>, fault: &Fault, told: ActionResult) -> ActionResult {
     let name = &call.name;
-    let said = match words(call, action, fault) {
-        Some(said) => said,
-        // What the originals have no words for.
+    let (message, error) = match words(call, action, fault) {
+        Some(said) => (summary(fault, &said), said),
+        // The original tools have no words for it.
         None => {
             let message = told.message.unwrap_or_default();
-            return Told {
-                error: Some(format!("{name}: {message}")),
-                message: Some(message),
-                data: kept(call, action, fault, told.data),
-            };
+            let error = format!("{name}: {message}");
+            (message, error)
         }
     };
-    Told {
-        message: Some(summary(fault, &said)),
+    ActionResult {
+        message: Some(message),
+        error: Some(error),
         data: kept(call, action, fault, told.data),
-        error: Some(said),
     }
 }
 
-/// What there is to know of an action that failed: what a command wrote, and the lines that there are.
+/// Returns the data of an action that failed: the output of a command, and the lines that a file has.
 fn kept(call: &Call<'_>, action: &Action<'_>, fault: &Fault, known: Value) -> Value {
     match (action, fault) {
         (Action::Exec { .. }, _) => known,
@@ -193,21 +184,10 @@ fn summary(fault: &Fault, error: &str) -> String {
 
 const NO_ENTRY: &str = "no such file or directory";
 
-/// Why an action failed, in the originals' words.
+/// Says why an action failed, in the original tools' words.
 fn words(call: &Call<'_>, action: &Action<'_>, fault: &Fault) -> Option<String> {
-    let path = call
-        .text("path")
-        .or(call.text("base_path"))
-        .unwrap_or_default();
     if let Some(error) = system(fault) {
-        return Some(match action {
-            Action::Move { path, .. } if *fault == Fault::Missing => {
-                format!("{}: Source file not found '{path}' (ENOENT)", call.name)
-            }
-            Action::Move { path, to, .. } => format!("{error}, rename '{path}' -> '{to}'"),
-            _ if matches!(fault, Fault::System { .. }) => error.into_owned(),
-            _ => format!("{error}, {} '{path}'", operation(action)),
-        });
+        return Some(system_words(call, action, fault, error));
     }
     if let Action::Read { paths, .. } | Action::ReplaceAll { paths, .. } = action
         && paths.is_empty()
@@ -259,17 +239,30 @@ fn words(call: &Call<'_>, action: &Action<'_>, fault: &Fault) -> Option<String> 
             let folder = call.text("cwd").unwrap_or_default();
             format!("Working directory does not exist '{folder}' (ENOENT)")
         }
-        Fault::Other
-        | Fault::Exit
-        | Fault::Missing
-        | Fault::Exists
-        | Fault::IsFolder
-        | Fault::NotAFolder
-        | Fault::NotEmpty
-        | Fault::Denied
-        | Fault::System { .. } => return None,
+        _ => return None,
     };
     Some(format!("{}: {said}", call.name))
+}
+
+/// Adds to an error of the system the operation and the paths.
+fn system_words(
+    call: &Call<'_>,
+    action: &Action<'_>,
+    fault: &Fault,
+    error: Cow<'static, str>,
+) -> String {
+    let path = call.text("path").or(call.text("base_path"));
+    match (action, fault) {
+        (Action::Move { path, .. }, Fault::Missing) => {
+            format!("{}: Source file not found '{path}' (ENOENT)", call.name)
+        }
+        (Action::Move { path, to, .. }, _) => format!("{error}, rename '{path}' -> '{to}'"),
+        (_, Fault::System { .. }) => error.into_owned(),
+        _ => {
+            let path = path.unwrap_or_default();
+            format!("{error}, {} '{path}'", operation(action))
+        }
+    }
 }
 
 /// An error of the system, as the originals' platform says it.
@@ -287,7 +280,7 @@ fn system(fault: &Fault) -> Option<Cow<'static, str>> {
     Some(said.into())
 }
 
-/// What that platform calls the operation in which an action fails.
+/// Returns the name that the platform gives to the operation in which an action fails.
 fn operation(action: &Action<'_>) -> &'static str {
     match action {
         Action::Delete { .. } => "unlink",

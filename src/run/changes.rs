@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use super::Runner;
 use crate::reply::task::Action;
 use crate::report::Report;
-use crate::report::chat::{By, Chat, LARGEST, MOST_FILES, Seen};
+use crate::report::chat::{By, Chat, FileVersion, LARGEST, MOST_FILES, WrittenTexts};
 use crate::report::outcome::Outcome;
 use crate::report::repair;
 use crate::run::files::{self, ShownLines};
@@ -57,7 +57,7 @@ pub(super) enum FileSight {
     /// A folder, or something that the chat may not know of.
     Withheld,
     /// A file as it is, with its text where that may be kept.
-    There(Seen, Option<String>),
+    There(FileVersion, Option<String>),
 }
 
 /// The account of one run: what the chat knows, as it changes.
@@ -187,7 +187,7 @@ impl Changes {
         whole: bool,
         path: &str,
         before: Option<FileSight>,
-        seen: Seen,
+        seen: FileVersion,
         text: Option<String>,
     ) {
         let (was, old) = match before {
@@ -196,9 +196,13 @@ impl Changes {
         };
         let whole = whole || was.is_none();
         let last = self.last(path);
-        let texts = (last.as_deref(), old.as_deref(), text.as_deref());
+        let texts = WrittenTexts {
+            last: last.as_deref(),
+            before: old.as_deref(),
+            after: text.as_deref(),
+        };
         let hash = self.chat.files.get(path).map(|file| file.last.hash.clone());
-        self.chat.wrote(path, whole, texts, (was, seen.clone()));
+        self.chat.wrote(path, whole, texts, was, seen.clone());
         self.keep(&seen, text);
         // A file that is edited again and again is kept once.
         let mut files = self.chat.files.values().chain(self.point.files.values());
@@ -236,7 +240,7 @@ impl Changes {
         text.or_else(|| self.store.text(&last.hash).filter(|_| last.has_text))
     }
 
-    fn keep(&mut self, seen: &Seen, text: Option<String>) {
+    fn keep(&mut self, seen: &FileVersion, text: Option<String>) {
         if let Some(text) = text {
             self.texts.insert(seen.hash.clone(), text);
         }
@@ -248,11 +252,11 @@ impl Changes {
         }
     }
 
-    fn found(&mut self, path: &str, seen: Seen, text: Option<String>, by: By) {
+    fn found(&mut self, path: &str, seen: FileVersion, text: Option<String>, by: By) {
         let last = self.last(path);
         let all = self.written.contains(path);
         let texts = (last.as_deref(), text.as_deref());
-        self.chat.found(path, texts, seen.clone(), (by, all));
+        self.chat.found(path, texts, seen.clone(), by, all);
         self.keep(&seen, text);
     }
 
@@ -278,7 +282,7 @@ impl Changes {
                 // Where a comparison line by line would take too long, it is told that they have changed.
                 FileSight::There(seen, text) if Instant::now() > until => {
                     self.chat
-                        .found(&path, (None, None), seen.clone(), (by, false));
+                        .found(&path, (None, None), seen.clone(), by, false);
                     self.keep(&seen, text);
                 }
                 FileSight::There(seen, text) => self.found(&path, seen, text, by),
@@ -392,12 +396,12 @@ fn look(path: &str, disk: &Disk, mask: &Mask) -> FileSight {
         Err(_) => return FileSight::Withheld,
         Ok(content) => content.bytes,
     };
-    let Ok(text) = repair::showable((path, path), &content) else {
+    let Ok(text) = repair::showable(path, path, &content) else {
         return FileSight::Withheld;
     };
     let may_keep = text.len() <= LARGEST && mask.text(text) == text;
     let (mark, is_sure) = mark.unwrap_or_default();
-    let seen = Seen {
+    let seen = FileVersion {
         hash: hex(&Sha256::digest(&content)[..16]),
         has_text: may_keep,
         mark,

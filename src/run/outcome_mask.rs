@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::reply::dialect::Dialect;
 use crate::reply::task::{Action, Task};
 use crate::report::outcome::{Outcome, Section};
-use crate::report::told::{Told, told};
+use crate::report::told::{ActionResult, told};
 use crate::text::mask::Mask;
 
 /// The rules by which outcomes are completed.
@@ -38,13 +38,13 @@ impl OutcomeMask {
             (Ok(action), None) if self.with_params => action.params(),
             _ => Value::Null,
         };
-        let mut said = Told {
+        let mut said = ActionResult {
             message: outcome.message,
             error: None,
             data: outcome.data,
         };
         if let (Some(call), Ok(action)) = (&task.call, &task.action) {
-            said = told(call, action, (outcome.status, &outcome.fault), said);
+            said = told(call, action, outcome.status, &outcome.fault, said);
         }
         let is_silent = matches!(&task.action, Ok(Action::Exec { quiet: true, .. }));
         let sections = if is_silent && outcome.status.is_good() {

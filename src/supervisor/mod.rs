@@ -57,7 +57,7 @@ const NO_ANSWER: &str = "the file system of the notes file or the project folder
 ///
 /// # Errors
 /// Where another daemon runs, or the state folder cannot be used.
-pub fn main(args: &cli::Daemon) -> Result<ExitCode, Error> {
+pub fn main(args: &cli::DaemonArgs) -> Result<ExitCode, Error> {
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
     // Made first, as no other user may have the folder.
     let ledger = Ledger::open(&folders.state)?;

@@ -4,11 +4,11 @@ use unicode_width::UnicodeWidthStr;
 
 use super::{Face, Passage, Span, plain, text_of};
 
-/// How far all but the headings stand to the right.
+/// The indentation of all but the headings.
 const BODY: &str = "  ";
-/// How far code, and what is said of a term, stand to the right.
+/// The indentation of code and of the text about a term.
 const INDENT: &str = "    ";
-/// What is between the columns of a table.
+/// The gap between the columns of a table.
 const GAP: usize = 2;
 /// The longest command that is never wrapped.
 const UNBROKEN: usize = 40;
@@ -32,7 +32,7 @@ pub(in crate::cli) fn lines(page: &[Passage], width: usize) -> Vec<Vec<Span>> {
     lines
 }
 
-/// The same page with its literals as they are read on a terminal.
+/// Returns a page with its literals as a terminal shows them.
 fn as_shown(page: &[Passage]) -> Vec<Passage> {
     let cells = |row: &Vec<Vec<Span>>| row.iter().map(|cell| literal(cell)).collect();
     let show = |passage: &Passage| match passage {
@@ -185,7 +185,7 @@ pub(in crate::cli) fn named(name: &[Span], cell: &[Span], is_one_of_several: boo
     named
 }
 
-/// The same in bold.
+/// Makes text bold.
 fn all_bold(spans: &[Span]) -> Vec<Span> {
     let bold = |span: &Span| Span {
         face: Face::Bold,

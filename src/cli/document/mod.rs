@@ -3,7 +3,7 @@
 
 pub(super) mod layout;
 
-use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag};
+use pulldown_cmark::{Event, Options, Parser, Tag};
 
 use super::topics;
 
@@ -44,7 +44,7 @@ pub enum Face {
 /// Reads a page. Markdown that the manual does not use is read as text.
 pub(super) fn parse(page: &str) -> Vec<Passage> {
     let events = Parser::new_ext(page, Options::ENABLE_TABLES);
-    Reading { events }.passages()
+    MarkdownReader { events }.passages()
 }
 
 /// The text of some spans without their faces.
@@ -53,11 +53,11 @@ pub(super) fn text_of(spans: &[Span]) -> String {
 }
 
 /// The events of a page that are still to be read.
-struct Reading<'p, E: Iterator<Item = Event<'p>>> {
+struct MarkdownReader<'p, E: Iterator<Item = Event<'p>>> {
     events: E,
 }
 
-impl<'p, E: Iterator<Item = Event<'p>>> Reading<'p, E> {
+impl<'p, E: Iterator<Item = Event<'p>>> MarkdownReader<'p, E> {
     /// The blocks up to the end of what encloses them.
     fn passages(&mut self) -> Vec<Passage> {
         let mut found = Vec::new();
@@ -82,7 +82,7 @@ impl<'p, E: Iterator<Item = Event<'p>>> Reading<'p, E> {
     /// The block that a tag begins.
     fn block(&mut self, tag: Tag<'p>) -> Option<Passage> {
         Some(match tag {
-            Tag::Heading { level, .. } => Passage::Heading(number_of(level), self.spans()),
+            Tag::Heading { level, .. } => Passage::Heading(level as usize, self.spans()),
             Tag::CodeBlock(_) => Passage::Code(self.raw()),
             Tag::List(first) => {
                 let mut items = Vec::new();
@@ -113,12 +113,8 @@ impl<'p, E: Iterator<Item = Event<'p>>> Reading<'p, E> {
             }
             rows.push(cells);
         }
-        let head = if rows.is_empty() {
-            Vec::new()
-        } else {
-            rows.remove(0)
-        };
-        Passage::Table(head, rows)
+        let mut rows = rows.into_iter();
+        Passage::Table(rows.next().unwrap_or_default(), rows.collect())
     }
 
     /// The text of a block up to its end, as it is.
@@ -177,7 +173,7 @@ impl<'p, E: Iterator<Item = Event<'p>>> Reading<'p, E> {
     }
 }
 
-/// What is shown of a link behind its text: the address of a web page, or the name of another page.
+/// Returns the text behind a link: the address of a web page, or the name of another page.
 fn address(to: &str, text: &str) -> Vec<Span> {
     let page = to.split('#').next().unwrap_or_default();
     let page = page
@@ -213,10 +209,6 @@ fn is_block(tag: &Tag<'_>) -> bool {
             | Tag::BlockQuote(_)
             | Tag::HtmlBlock
     )
-}
-
-fn number_of(level: HeadingLevel) -> usize {
-    level as usize
 }
 
 fn end_paragraph(loose: &mut Vec<Span>, found: &mut Vec<Passage>) {

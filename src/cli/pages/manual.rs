@@ -8,7 +8,7 @@ use crate::cli::document::layout::named;
 use crate::cli::document::{Face, Passage, Span, text_of};
 use crate::cli::topics::Topic;
 
-/// How far code stands to the right.
+/// The indentation of code.
 const INDENT: &str = "4";
 
 /// The man page of a topic.
@@ -56,7 +56,7 @@ pub(super) fn see_also(commands: &[&str], topics: &[&str]) -> Roff {
     page
 }
 
-/// The same text with escapes for all characters that are not ASCII, which some readers of manuals need.
+/// Escapes all characters that are not ASCII, as some readers of manuals need.
 pub(super) fn in_ascii(page: &[u8]) -> Vec<u8> {
     let mut text = String::new();
     for c in String::from_utf8_lossy(page).chars() {

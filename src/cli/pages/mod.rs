@@ -1,4 +1,4 @@
-//! What is made of the command line's definition: completions for shells, and man pages.
+//! The completions for shells and the man pages, made from the command line's definition.
 
 mod manual;
 
@@ -137,9 +137,10 @@ pub fn man() -> io::Result<Vec<(String, Vec<u8>)>> {
 
 fn page(command: &Command, name: &str) -> io::Result<Vec<u8>> {
     let is_main = name == "clada";
-    let title = match is_main {
-        true => name.to_owned(),
-        false => format!("clada-{name}"),
+    let title = if is_main {
+        name.to_owned()
+    } else {
+        format!("clada-{name}")
     };
     let man = Man::new(command.clone())
         .title(title.to_uppercase())
@@ -148,9 +149,10 @@ fn page(command: &Command, name: &str) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
     man.render_title(&mut text)?;
     man.render_name_section(&mut text)?;
-    match is_main {
-        true => text.write_all(SYNOPSIS.as_bytes())?,
-        false => man.render_synopsis_section(&mut text)?,
+    if is_main {
+        text.write_all(SYNOPSIS.as_bytes())?
+    } else {
+        man.render_synopsis_section(&mut text)?
     }
     man.render_description_section(&mut text)?;
     if is_main {

@@ -4,37 +4,37 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::Found;
+use super::CheckResult;
 use crate::settings::places::Folders;
 use crate::world::clipboard::{not_run, try_out};
 
-/// How long the display may take.
+/// The time limit for the display.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Checks display and clipboard.
-pub(super) fn desk() -> Vec<(&'static str, Found)> {
+pub(super) fn desk() -> Vec<(&'static str, CheckResult)> {
     let not_run = not_run().into_iter();
-    let not_run = not_run.map(|why| ("clipboard program", Found::Less(why.to_string())));
+    let not_run = not_run.map(|why| ("clipboard program", CheckResult::Less(why.to_string())));
     display().into_iter().chain(not_run).collect()
 }
 
-fn display() -> Vec<(&'static str, Found)> {
+fn display() -> Vec<(&'static str, CheckResult)> {
     let Some(trial) = try_out(PATIENCE) else {
         let hangs = "it does not answer: until it does, results are only in the notes file and the output file";
-        return vec![("display", Found::Less(hangs.to_owned()))];
+        return vec![("display", CheckResult::Less(hangs.to_owned()))];
     };
     let display = match trial.display {
-        Ok(name) => Found::Fine(name),
+        Ok(name) => CheckResult::Fine(name),
         // Without a display there is no clipboard.
-        Err(why) => return vec![("display", Found::Less(why.to_string()))],
+        Err(why) => return vec![("display", CheckResult::Less(why.to_string()))],
     };
     let clipboard = match trial.clipboard {
-        Ok(works) => Found::Fine(works.to_owned()),
-        Err(why) => Found::Less(why.to_string()),
+        Ok(works) => CheckResult::Fine(works.to_owned()),
+        Err(why) => CheckResult::Less(why.to_string()),
     };
     let data_control = trial.data_control.map(|found| match found {
-        Ok(()) => Found::Fine("programs without a window can copy".to_owned()),
-        Err(why) => Found::Less(why.to_string()),
+        Ok(()) => CheckResult::Fine("programs without a window can copy".to_owned()),
+        Err(why) => CheckResult::Less(why.to_string()),
     });
     let mut found = vec![("display", display), ("clipboard", clipboard)];
     found.extend(data_control.map(|it| ("data control", it)));
@@ -42,10 +42,10 @@ fn display() -> Vec<(&'static str, Found)> {
 }
 
 /// Checks whether clada starts at login, and which program that is.
-pub(super) fn service(folders: &Folders) -> Found {
+pub(super) fn service(folders: &Folders) -> CheckResult {
     let unit = unit(folders);
     let none = || {
-        Found::Fine(
+        CheckResult::Fine(
             "not installed: clada runs where you start it (to start it at login, run `clada service install`)"
                 .to_owned(),
         )
@@ -53,38 +53,40 @@ pub(super) fn service(folders: &Folders) -> Found {
     let text = match fs::read_to_string(&unit) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return none(),
-        Err(error) => return Found::Less(format!("`{}` cannot be read: {error}", unit.display())),
+        Err(error) => {
+            return CheckResult::Less(format!("`{}` cannot be read: {error}", unit.display()));
+        }
     };
     let again = "run `clada service install` again";
     let shown = unit.display();
     let Some(program) = program(&text, &folders.home) else {
-        return Found::Wrong(format!("`{shown}` starts nothing: {again}"));
+        return CheckResult::Wrong(format!("`{shown}` starts nothing: {again}"));
     };
     let Ok(starts) = program.canonicalize() else {
-        return Found::Wrong(format!(
+        return CheckResult::Wrong(format!(
             "`{shown}` starts `{}`, which does not exist: {again}",
             program.display()
         ));
     };
     let this = std::env::current_exe().and_then(|this| this.canonicalize());
     if this.is_ok_and(|this| this != starts) {
-        return Found::Less(format!(
+        return CheckResult::Less(format!(
             "`{shown}` starts `{}`, not the clada that you run here: {again} with the one you want",
             program.display()
         ));
     }
     if !is_enabled(&unit) {
-        return Found::Less(format!(
+        return CheckResult::Less(format!(
             "`{shown}` does not start at login: run `systemctl --user enable --now clada`"
         ));
     }
     let has_git = |path: &str| std::env::split_paths(path).any(|dir| dir.join("git").is_file());
     match path(&text) {
-        Some(path) if !has_git(&path) => Found::Less(format!(
+        Some(path) if !has_git(&path) => CheckResult::Less(format!(
             "`{shown}` has a PATH without git, {path}: {again} in a shell whose PATH has the programs that you need"
         )),
-        Some(path) => Found::Fine(format!("`{shown}`, with the PATH {path}")),
-        None => Found::Fine(format!("`{shown}`, with the PATH of your login shell")),
+        Some(path) => CheckResult::Fine(format!("`{shown}`, with the PATH {path}")),
+        None => CheckResult::Fine(format!("`{shown}`, with the PATH of your login shell")),
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rustix::fs::{Access, access, statvfs};
 
-use super::Found;
+use super::CheckResult;
 use crate::clock;
 use crate::settings::places::{self, Folders};
 use crate::world::ledger::Ledger;
@@ -15,7 +15,7 @@ use crate::world::lock::Lock;
 use crate::world::note_file::{NoteFile, NoteReading};
 use crate::world::watch::{Hub, Signal, WatchMode, Watcher};
 
-/// How long it may take to notice a save.
+/// The time in which a save must be noticed.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The free space in bytes that is low, and that is too low for anything to work.
 const LITTLE: u64 = 256 * 1024 * 1024;
@@ -24,14 +24,14 @@ const NONE: u64 = 4 * 1024 * 1024;
 const POLL: &str = "start clada with `--poll 1s`";
 
 /// Checks the notes file itself.
-pub(super) fn notes(file: &Path) -> Found {
+pub(super) fn notes(file: &Path) -> CheckResult {
     let reading = NoteFile::new(file, places::NOTES_LIMIT)
         .and_then(|note| note.read().map(|reading| (note, reading)));
     let (note, text) = match reading {
-        Err(error) => return Found::Wrong(error.to_string()),
+        Err(error) => return CheckResult::Wrong(error.to_string()),
         Ok((note, NoteReading::Missing)) => {
             let path = note.path().display();
-            return Found::Fine(format!(
+            return CheckResult::Fine(format!(
                 "`{path}` does not exist yet: create it with `clada watch`"
             ));
         }
@@ -40,20 +40,20 @@ pub(super) fn notes(file: &Path) -> Found {
     let path = note.path();
     let (size, limit) = (text.len() as u64, places::NOTES_LIMIT);
     if let Some(system) = network(path) {
-        return Found::Less(format!(
+        return CheckResult::Less(format!(
             "`{}` is on {system}, where clada does not notice saves of other machines: {POLL}",
             path.display()
         ));
     }
     if size > limit / 2 {
-        return Found::Less(format!(
+        return CheckResult::Less(format!(
             "`{}` has {} of at most {} MiB: move old replies into another file",
             path.display(),
             mib(size),
             mib(limit)
         ));
     }
-    Found::Fine(format!("`{}`, {size} bytes of text", path.display()))
+    CheckResult::Fine(format!("`{}`, {size} bytes of text", path.display()))
 }
 
 /// Returns the name of the file system, if other machines share it.
@@ -88,13 +88,15 @@ fn network(_path: &Path) -> Option<&'static str> {
 }
 
 /// Checks whether clada notices a save next to the notes file.
-pub(super) async fn watching(file: &Path) -> Found {
+pub(super) async fn watching(file: &Path) -> CheckResult {
     let folder = match NoteFile::new(file, places::NOTES_LIMIT) {
         Ok(note) => note.path().parent().map(Path::to_owned),
-        Err(error) => return Found::Wrong(error.to_string()),
+        Err(error) => return CheckResult::Wrong(error.to_string()),
     };
     let Some(folder) = folder else {
-        return Found::Wrong("the notes file is in no folder: give the path of a file".to_owned());
+        return CheckResult::Wrong(
+            "the notes file is in no folder: give the path of a file".to_owned(),
+        );
     };
     let probe = Probe(folder.join(format!(".clada-probe-{}", clock::word())));
     let mut watcher = match Watcher::start(
@@ -103,18 +105,18 @@ pub(super) async fn watching(file: &Path) -> Found {
         WatchMode::Events,
     ) {
         Ok(watcher) => watcher,
-        Err(error) => return Found::Wrong(error.to_string()),
+        Err(error) => return CheckResult::Wrong(error.to_string()),
     };
     if let Err(error) = probe.save() {
-        return Found::Wrong(format!(
+        return CheckResult::Wrong(format!(
             "clada cannot write to `{}`, so results cannot be written either ({error}): make it writable for this user",
             folder.display()
         ));
     }
     let noticed = async { while watcher.next().await == Signal::Lost {} };
     match tokio::time::timeout(PATIENCE, noticed).await {
-        Ok(()) => Found::Fine(format!("clada notices saves in `{}`", folder.display())),
-        Err(_) => Found::Wrong(format!(
+        Ok(()) => CheckResult::Fine(format!("clada notices saves in `{}`", folder.display())),
+        Err(_) => CheckResult::Wrong(format!(
             "clada does not notice saves in `{}`, as its file system does not report them: {POLL}",
             folder.display()
         )),
@@ -142,25 +144,25 @@ impl Drop for Probe {
 
 /// Checks how many files the system allows to watch, and how many of them this user watches.
 #[cfg(target_os = "linux")]
-pub(super) fn limits() -> Found {
+pub(super) fn limits() -> CheckResult {
     let limit = |what: &str| {
         let text = fs::read_to_string(format!("/proc/sys/fs/inotify/{what}")).ok()?;
         text.trim().parse::<usize>().ok()
     };
     let names = ["max_user_watches", "max_user_instances"];
     let [Some(watches), Some(instances)] = names.map(limit) else {
-        return Found::Less(format!("the limits of inotify cannot be read: {POLL}"));
+        return CheckResult::Less(format!("the limits of inotify cannot be read: {POLL}"));
     };
     let (watched, watchers) = watched();
     let said =
         format!("{watched} of {watches} watches and {watchers} of {instances} watchers are in use");
     let is_short = |used: usize, limit: usize| used + 8 > limit || used > limit / 10 * 9;
     let short = match (is_short(watched, watches), is_short(watchers, instances)) {
-        (false, false) => return Found::Fine(said),
+        (false, false) => return CheckResult::Fine(said),
         (true, _) => (names[0], watches),
         (false, true) => (names[1], instances),
     };
-    Found::Less(format!(
+    CheckResult::Less(format!(
         "{said}: raise the limit with `sudo sysctl fs.inotify.{}={}`, and permanently in /etc/sysctl.d",
         short.0,
         short.1.max(64) * 4
@@ -191,7 +193,7 @@ fn watched() -> (usize, usize) {
 }
 
 /// Checks the free space where clada writes.
-pub(super) fn room(folders: &Folders, root: &Path) -> Found {
+pub(super) fn room(folders: &Folders, root: &Path) -> CheckResult {
     let mut least: Option<(u64, &Path)> = None;
     for folder in [folders.state.as_path(), root] {
         let there = folder.ancestors().find(|folder| folder.exists());
@@ -204,55 +206,55 @@ pub(super) fn room(folders: &Folders, root: &Path) -> Found {
         }
     }
     let Some((free, folder)) = least else {
-        return Found::Less("the free space cannot be read here".to_owned());
+        return CheckResult::Less("the free space cannot be read here".to_owned());
     };
     let said = format!("{} MiB free for `{}`", mib(free), folder.display());
     match free {
-        ..NONE => Found::Wrong(format!(
+        ..NONE => CheckResult::Wrong(format!(
             "{said}, too little for anything to run: free some space"
         )),
-        NONE..LITTLE => Found::Less(format!("{said}: free some space soon")),
-        _ => Found::Fine(said),
+        NONE..LITTLE => CheckResult::Less(format!("{said}: free some space soon")),
+        _ => CheckResult::Fine(said),
     }
 }
 
 /// Checks the ledger.
-pub(super) fn ledger(folders: &Folders) -> Found {
+pub(super) fn ledger(folders: &Folders) -> CheckResult {
     let there = folders.state.ancestors().find(|folder| folder.exists());
     if let Some(folder) = there
         && let Err(error) = access(folder, Access::WRITE_OK | Access::EXEC_OK)
     {
-        return Found::Wrong(format!(
+        return CheckResult::Wrong(format!(
             "clada cannot write to `{}` ({error}), so nothing runs: make it writable for this user, or set HOME to another folder",
             folder.display()
         ));
     }
     match Ledger::read(&folders.state) {
-        Ok(None) => Found::Fine("nothing has run yet".to_owned()),
+        Ok(None) => CheckResult::Fine("nothing has run yet".to_owned()),
         Ok(Some(ledger)) => match ledger.check() {
-            Ok(()) => Found::Fine(format!("intact, in `{}`", folders.state.display())),
-            Err(error) => Found::Wrong(error.to_string()),
+            Ok(()) => CheckResult::Fine(format!("intact, in `{}`", folders.state.display())),
+            Err(error) => CheckResult::Wrong(error.to_string()),
         },
-        Err(error) => Found::Wrong(error.to_string()),
+        Err(error) => CheckResult::Wrong(error.to_string()),
     }
 }
 
 /// Lists which process watches which file.
-pub(super) fn others(folders: &Folders) -> Found {
+pub(super) fn others(folders: &Folders) -> CheckResult {
     let mut holders = Lock::holders(&folders.locks(), &places::WATCHED_LOCKS[..1]);
     holders.sort();
     if holders.is_empty() {
-        return Found::Fine("no other clada process is running".to_owned());
+        return CheckResult::Fine("no other clada process is running".to_owned());
     }
     let each = holders
         .iter()
         .map(|(pid, path)| format!("process {pid} watches `{}`", path.display()));
-    Found::Fine(each.collect::<Vec<_>>().join("; "))
+    CheckResult::Fine(each.collect::<Vec<_>>().join("; "))
 }
 
 /// Checks whether macOS lets clada read the folders that it protects.
 #[cfg(target_os = "macos")]
-pub(super) fn permission(folders: &Folders) -> Found {
+pub(super) fn permission(folders: &Folders) -> CheckResult {
     let names = ["Documents", "Desktop", "Downloads"];
     let is_closed = |name: &&str| {
         let read = fs::read_dir(folders.home.join(name));
@@ -260,9 +262,9 @@ pub(super) fn permission(folders: &Folders) -> Found {
     };
     let closed: Vec<&str> = names.into_iter().filter(|name| is_closed(name)).collect();
     if closed.is_empty() {
-        return Found::Fine("clada can read Documents, Desktop and Downloads".to_owned());
+        return CheckResult::Fine("clada can read Documents, Desktop and Downloads".to_owned());
     }
-    Found::Less(format!(
+    CheckResult::Less(format!(
         "clada cannot read {}: allow it in System Settings, Privacy & Security, Files and Folders",
         closed.join(", ")
     ))

@@ -9,9 +9,9 @@ use std::process::{ExitCode, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::cli::Doctor;
+use crate::cli::DoctorArgs;
 use crate::cli::terminal;
-use crate::cmd::notes::Notes;
+use crate::cmd::notes::NotesWithRoot;
 
 use crate::error::Error;
 use crate::git::{SnapshotError, Survey, survey};
@@ -28,7 +28,7 @@ use crate::world::programs::Programs;
 use crate::world::sandbox::{Level, support};
 
 /// The result of a check.
-enum Found {
+enum CheckResult {
     Fine(String),
     /// It works, with a limitation.
     Less(String),
@@ -39,18 +39,19 @@ enum Found {
 ///
 /// # Errors
 /// Where the project folder cannot be used.
-pub fn main(args: &Doctor) -> Result<ExitCode, Error> {
+pub fn main(args: &DoctorArgs) -> Result<ExitCode, Error> {
     let (_, root) = start::find_root(args.root.as_deref())?;
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
-    let (notes, several) = match Notes::find(&folders, args.file.as_deref(), args.root.as_deref()) {
-        Err(several @ Error::WhichNotes { .. }) => (root.join(places::NOTES), Some(several)),
-        notes => (notes?.file, None),
-    };
+    let (notes, several) =
+        match NotesWithRoot::find(&folders, args.file.as_deref(), args.root.as_deref()) {
+            Err(several @ Error::WhichNotes { .. }) => (root.join(places::NOTES), Some(several)),
+            notes => (notes?.file, None),
+        };
     let runtime = start::runtime()?;
     let mut checks = runtime.block_on(rules(&folders, &root));
     checks.push(match (several, refused(&notes, &root)) {
-        (Some(several), _) => ("notes", Found::Less(several.to_string())),
-        (None, Some(refused)) => ("notes", Found::Wrong(refused.to_string())),
+        (Some(several), _) => ("notes", CheckResult::Less(several.to_string())),
+        (None, Some(refused)) => ("notes", CheckResult::Wrong(refused.to_string())),
         (None, None) => ("notes", files::notes(&notes)),
     });
     if refused(&notes, &root).is_none() {
@@ -67,11 +68,14 @@ pub fn main(args: &Doctor) -> Result<ExitCode, Error> {
     checks.push(("disk", files::room(&folders, &root)));
     let success = !checks
         .iter()
-        .any(|(_, found)| matches!(found, Found::Wrong(_)));
+        .any(|(_, found)| matches!(found, CheckResult::Wrong(_)));
     let mut out = terminal::stdout();
     if args.json {
-        let checks: Vec<Value> = checks.iter().map(json_of).collect();
-        terminal::print_json(&Value::from(checks))?;
+        let checks = checks.iter().map(|(name, found)| {
+            let (_, word, said) = found.told();
+            json!({ "check": name, "status": word, "message": said })
+        });
+        terminal::print_json(&checks.collect::<Value>())?;
     } else {
         for (name, found) in &checks {
             let (mark, _, said) = found.told();
@@ -84,15 +88,16 @@ pub fn main(args: &Doctor) -> Result<ExitCode, Error> {
 /// Returns why clada refuses to watch this notes file.
 fn refused(notes: &Path, root: &Path) -> Option<Error> {
     let note = NoteFile::new(notes, places::NOTES_LIMIT).ok()?;
-    let refused = match notes == root.join(places::NOTES) {
-        true => sharing::check_default(&note, root),
-        false => Ok(()),
+    let refused = if notes == root.join(places::NOTES) {
+        sharing::check_default(&note, root)
+    } else {
+        Ok(())
     };
     let refused = refused.and_then(|()| sharing::check_notes(root, note.path(), false));
     refused.err()
 }
 
-impl Found {
+impl CheckResult {
     /// Returns its mark, its word and its text.
     fn told(&self) -> (&'static str, &'static str, String) {
         let (mark, word, said) = match self {
@@ -104,14 +109,9 @@ impl Found {
     }
 }
 
-fn json_of((name, found): &(&'static str, Found)) -> Value {
-    let (_, word, said) = found.told();
-    json!({ "check": name, "status": word, "message": said })
-}
-
 /// Checks the settings and what they lead to.
-async fn rules(folders: &Folders, root: &Path) -> Vec<(&'static str, Found)> {
-    let wrong = |error: SettingsError| vec![("settings", Found::Wrong(error.to_string()))];
+async fn rules(folders: &Folders, root: &Path) -> Vec<(&'static str, CheckResult)> {
+    let wrong = |error: SettingsError| vec![("settings", CheckResult::Wrong(error.to_string()))];
     let loaded = match Settings::load(folders, root) {
         Err(error) => {
             let mut checks = wrong(error);
@@ -142,59 +142,65 @@ async fn rules(folders: &Folders, root: &Path) -> Vec<(&'static str, Found)> {
         .chain(repositories(&setup.rules).map(|found| ("repositories", found)))
         .collect(),
     };
-    checks.push(("environment", environment(start.login)));
+    let environment = match start.login {
+        Some(Err(why)) => CheckResult::Less(why),
+        Some(Ok(())) => {
+            CheckResult::Fine("commands get the environment of your login shell".to_owned())
+        }
+        None => {
+            CheckResult::Fine("commands get the environment that clada was started in".to_owned())
+        }
+    };
+    checks.push(("environment", environment));
     checks
 }
 
-fn settings(folders: &Folders, notice: Option<String>) -> Found {
+fn settings(folders: &Folders, notice: Option<String>) -> CheckResult {
     match notice {
-        Some(notice) => Found::Less(notice),
+        Some(notice) => CheckResult::Less(notice),
         None => {
             let file = Settings::user_file(folders);
-            let said = if file.exists() {
-                format!("valid (yours are in {})", file.display())
+            let path = file.display();
+            CheckResult::Fine(if file.exists() {
+                format!("valid (yours are in {path})")
             } else {
-                format!(
-                    "valid (you have none of your own yet: {} does not exist)",
-                    file.display()
-                )
-            };
-            Found::Fine(said)
+                format!("valid (you have none of your own yet: {path} does not exist)")
+            })
         }
     }
 }
 
-fn sandbox(rules: &ExecRules) -> Found {
+fn sandbox(rules: &ExecRules) -> CheckResult {
     let support = support();
     match (rules.unfenced(), rules.fence.level) {
-        (_, Level::Off) => Found::Less(
+        (_, Level::Off) => CheckResult::Less(
             "`exec.sandbox` is \"off\": commands can do everything that you can do".to_owned(),
         ),
-        (Some(unfenced), _) => Found::Less(unfenced),
+        (Some(unfenced), _) => CheckResult::Less(unfenced),
         (None, _) => {
             let left_out = rules.left_out();
             let is_whole = support.lacks.is_empty() && left_out.is_empty();
             let said = [vec![support.to_string()], left_out].concat().join("; ");
             if is_whole {
-                Found::Fine(said)
+                CheckResult::Fine(said)
             } else {
-                Found::Less(said)
+                CheckResult::Less(said)
             }
         }
     }
 }
 
 /// Warns where the project is too large to find all repositories in it.
-fn repositories(rules: &ExecRules) -> Option<Found> {
+fn repositories(rules: &ExecRules) -> Option<CheckResult> {
     let said = "this project has too many folders to search: clada does not report what commands write into the git \
                 directories of repositories in it";
     rules
         .repositories
         .is_cut()
-        .then(|| Found::Less(said.to_owned()))
+        .then(|| CheckResult::Less(said.to_owned()))
 }
 
-fn hooks(hooks: &HookSetup) -> Option<Found> {
+fn hooks(hooks: &HookSetup) -> Option<CheckResult> {
     if hooks.before.is_empty() && hooks.after.is_empty() {
         return None;
     }
@@ -203,18 +209,18 @@ fn hooks(hooks: &HookSetup) -> Option<Found> {
         many => many.to_string(),
     };
     let (before, after) = (count(&hooks.before), count(&hooks.after));
-    Some(Found::Fine(format!(
+    Some(CheckResult::Fine(format!(
         "{before} before each batch, {after} after each batch"
     )))
 }
 
-/// Said where git does not know the user.
+/// The sentence for a user whom git does not know.
 const NO_AUTHOR: &str = "; git does not know your name, so commits are by `clada <clada@localhost>`: set yours with `git config \
                          --global user.name NAME` and `git config --global user.email ADDRESS`";
 
-fn git(root: &Path, git: Option<&GitSetup>) -> Found {
+fn git(root: &Path, git: Option<&GitSetup>) -> CheckResult {
     let Some(git) = git else {
-        return Found::Less(
+        return CheckResult::Less(
             "`git.enabled` is false: clada saves no states, and nothing can be undone".to_owned(),
         );
     };
@@ -229,32 +235,32 @@ fn git(root: &Path, git: Option<&GitSetup>) -> Found {
             let by = if has_author { "" } else { NO_AUTHOR };
             match (branch, beside) {
                 (Some(branch), None) => {
-                    Found::Fine(format!("repository {top}, branch `{branch}`{by}"))
+                    CheckResult::Fine(format!("repository {top}, branch `{branch}`{by}"))
                 }
-                (Some(branch), Some(to)) => Found::Fine(format!(
+                (Some(branch), Some(to)) => CheckResult::Fine(format!(
                     "repository {top}, branch `{branch}`; commits go to {to}{by}"
                 )),
-                (None, Some(to)) => Found::Fine(format!(
+                (None, Some(to)) => CheckResult::Fine(format!(
                     "repository {top}, no branch (HEAD is detached); commits go to {to}{by}"
                 )),
-                (None, None) => Found::Less(format!(
+                (None, None) => CheckResult::Less(format!(
                     "repository {top}, no branch (HEAD is detached): create one with `git switch -c NAME`, to keep \
                      what clada commits{by}"
                 )),
             }
         }
-        Ok(Survey::Private(path)) => Found::Fine(format!(
+        Ok(Survey::Private(path)) => CheckResult::Fine(format!(
             "no repository here: clada keeps private snapshots in {}",
             path.display()
         )),
-        Ok(Survey::Nothing) => Found::Less(format!("clada saves no states: {NO_REPOSITORY}")),
-        Err(error @ SnapshotError::Without(_)) => Found::Less(error.to_string()),
-        Err(error) => Found::Wrong(format!("nothing runs until this is fixed: {error}")),
+        Ok(Survey::Nothing) => CheckResult::Less(format!("clada saves no states: {NO_REPOSITORY}")),
+        Err(error @ SnapshotError::Without(_)) => CheckResult::Less(error.to_string()),
+        Err(error) => CheckResult::Wrong(format!("nothing runs until this is fixed: {error}")),
     }
 }
 
 /// Checks the program git, which clada needs for few things.
-fn git_program(git: Option<&GitSetup>) -> Found {
+fn git_program(git: Option<&GitSetup>) -> CheckResult {
     let wants = git.is_some_and(|git| git.options.sign || git.options.hooks);
     let program = match git {
         Some(git) => {
@@ -263,36 +269,29 @@ fn git_program(git: Option<&GitSetup>) -> Found {
         }
         None => Programs::of_process().command("git"),
     };
+    let result = if wants {
+        CheckResult::Wrong
+    } else {
+        CheckResult::Less
+    };
     let output = program.map(|mut git| git.arg("--version").stdin(Stdio::null()).output());
     let why = match output {
-        Err(why) if why.is_risk() => {
-            return match wants {
-                true => Found::Wrong(why.to_string()),
-                false => Found::Less(why.to_string()),
-            };
-        }
+        Err(why) if why.is_risk() => return result(why.to_string()),
         Err(why) => why.to_string(),
         Ok(Err(error)) => error.to_string(),
         Ok(Ok(output)) if output.status.success() => {
             let said = String::from_utf8_lossy(&output.stdout);
-            return Found::Fine(said.trim().to_owned());
+            return CheckResult::Fine(said.trim().to_owned());
         }
         Ok(Ok(output)) => output.status.to_string(),
     };
-    match wants {
-        true => Found::Wrong(format!(
+    result(if wants {
+        format!(
             "`git --version` fails ({why}), and `git.sign` or `git.hooks` needs git: install git, or turn these settings off"
-        )),
-        false => Found::Less(format!(
+        )
+    } else {
+        format!(
             "`git --version` fails ({why}), and `clada diff`, signatures and hooks need git: install git"
-        )),
-    }
-}
-
-fn environment(login: Option<Result<(), String>>) -> Found {
-    match login {
-        Some(Err(why)) => Found::Less(why),
-        Some(Ok(())) => Found::Fine("commands get the environment of your login shell".to_owned()),
-        None => Found::Fine("commands get the environment that clada was started in".to_owned()),
-    }
+        )
+    })
 }

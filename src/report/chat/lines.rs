@@ -1,12 +1,14 @@
-//! Lines of texts that are compared: what has changed, where lines are now, and stretches of them. Knows no file.
+//! The comparison of texts by lines: changes, the present place of lines, and stretches of lines. Knows no file.
 
 use std::ops::Range;
 use std::time::Duration;
 
 use similar::{DiffOp, DiffTag, TextDiff};
 
+use crate::report::clip;
+
 /// Stretches of lines, counted from 0.
-pub(super) type Stretches = Vec<Range<usize>>;
+pub(in crate::report) type Stretches = Vec<Range<usize>>;
 
 /// The most lines of diffs that are told of one file.
 pub(super) const FILE_LINES: usize = 60;
@@ -36,7 +38,8 @@ pub(super) fn ops(old: &str, new: &str) -> Vec<DiffOp> {
 /// The parts of a unified diff in which something is told, where all of it is too long those that the chat knows first; without
 /// the names. What does not fit is counted.
 pub(super) fn diff(
-    (old, new): (&str, &str),
+    old: &str,
+    new: &str,
     is_told: &dyn Fn(&DiffOp) -> bool,
     is_known: &dyn Fn(&DiffOp) -> bool,
 ) -> String {
@@ -60,7 +63,7 @@ pub(super) fn diff(
         } else {
             left.min(length(hunk))
         };
-        shown.extend(hunk.lines().take(fits).map(|line| clipped(line) + "\n"));
+        shown.extend(hunk.lines().take(fits).map(|line| clip(line, LINE) + "\n"));
         left -= fits;
         more += length(hunk) - fits;
     }
@@ -70,15 +73,7 @@ pub(super) fn diff(
     shown
 }
 
-/// A line, or the beginning of a long one.
-fn clipped(line: &str) -> String {
-    match line.char_indices().nth(LINE) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line.to_owned(),
-    }
-}
-
-/// Where the border before a line is after these changes. `ends`: it ends a stretch, else it begins one; either way what came
+/// Finds the border before a line after these changes. `ends`: it ends a stretch, else it begins one; either way what came
 /// in at the border, or changed across it, is in the stretch.
 pub(super) fn place(ops: &[DiffOp], line: usize, ends: bool) -> usize {
     let op = if ends {
@@ -102,7 +97,7 @@ pub(super) fn place(ops: &[DiffOp], line: usize, ends: bool) -> usize {
 }
 
 /// Stretches in order, those that touch as one.
-pub(super) fn joined(mut stretches: Stretches) -> Stretches {
+pub(in crate::report) fn joined(mut stretches: Stretches) -> Stretches {
     stretches.sort_by_key(|stretch| (stretch.start, stretch.end));
     stretches.dedup_by(|next, stretch| {
         let meets = next.start <= stretch.end;

@@ -1,7 +1,7 @@
-//! The files of a project as a chat knows them: which lines it was shown or wrote, and what has changed since. Reads no file;
+//! The files of a project as a chat knows them: the lines that it was shown or wrote, and the changes since. Reads no file;
 //! texts are lent for as long as they are compared.
 
-mod lines;
+pub(super) mod lines;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -25,7 +25,7 @@ const ALL_LINES: usize = 200;
 /// The most lines that name files without a diff.
 const NAMED: usize = 50;
 
-/// All files that a chat knows.
+/// The files that a chat knows.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Chat {
     /// Tells one chat from the next.
@@ -40,19 +40,19 @@ pub struct Chat {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChatFile {
     /// Its content when clada looked last.
-    pub last: Seen,
+    pub last: FileVersion,
     /// The lines of that which the chat was shown or wrote.
     lines: Stretches,
     /// The hash and those lines when the chat knew all there was to know.
     base: (String, Stretches),
     /// Changes since then that are to be told.
-    changes: Vec<Change>,
+    changes: Vec<UntoldChange>,
     used: u64,
 }
 
 /// The content of a file at a moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Seen {
+pub struct FileVersion {
     pub hash: String,
     /// Its text may be kept, under that hash.
     pub has_text: bool,
@@ -61,7 +61,15 @@ pub struct Seen {
     pub is_sure: bool,
 }
 
-/// Who changed a file.
+/// The texts of a file that the chat wrote: when clada looked last, right before and right after.
+#[derive(Debug, Clone, Copy)]
+pub struct WrittenTexts<'t> {
+    pub last: Option<&'t str>,
+    pub before: Option<&'t str>,
+    pub after: Option<&'t str>,
+}
+
+/// The author of a change to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum By {
     /// A command or a hook of a batch of this chat.
@@ -71,44 +79,44 @@ pub enum By {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Change {
+struct UntoldChange {
     by: By,
-    what: What,
-    /// In how many packets it was told.
+    what: FileChange,
+    /// The number of packets that told of it.
     told: u8,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-enum What {
+enum FileChange {
     /// These lines, as the file is now; with a diff where it is short enough.
     Lines {
         now: Stretches,
         diff: String,
     },
-    /// Something in it.
+    /// A change somewhere in it.
     Content,
     Deleted,
-    /// It had this path before.
+    /// A move from this path.
     Moved(String),
 }
 
 /// The text that tells of changes.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct ToldChanges {
     pub text: String,
     /// The files of which it tells.
     pub paths: Vec<String>,
 }
 
 impl Chat {
-    /// The chat was shown these lines of a file, which is now so; no lines: it was shown what has changed. `texts` are those
+    /// Notes that the chat was shown these lines of a file; without lines, that it was shown what has changed. `texts` are those
     /// when clada looked last and now.
     pub fn shown(
         &mut self,
         path: &str,
         lines: &[Range<usize>],
         texts: (Option<&str>, Option<&str>),
-        seen: Seen,
+        seen: FileVersion,
     ) {
         let end = texts.1.map_or(usize::MAX, count);
         let file = self.used(path, &seen);
@@ -126,14 +134,20 @@ impl Chat {
         file.rest();
     }
 
-    /// The chat wrote a file: `texts` are those when clada looked last, right before and right after. `whole`: all of it.
+    /// Notes that the chat wrote a file, or with `whole` all of it. It was `was` right before, and `is` is right after.
     pub fn wrote(
         &mut self,
         path: &str,
         whole: bool,
-        (last, before, after): (Option<&str>, Option<&str>, Option<&str>),
-        (was, is): (Option<Seen>, Seen),
+        texts: WrittenTexts<'_>,
+        was: Option<FileVersion>,
+        is: FileVersion,
     ) {
+        let WrittenTexts {
+            last,
+            before,
+            after,
+        } = texts;
         let file = self.used(path, was.as_ref().unwrap_or(&is));
         if let Some(was) = was {
             file.compare((last, before), was, By::Batch, true);
@@ -164,21 +178,22 @@ impl Chat {
         file.rest();
     }
 
-    /// A file is now so: `texts` are those when clada looked last and now. `all`: whatever has changed is worth telling, as the
+    /// Notes the present state of a file. `texts` are those when clada looked last and now. With `all`, every change is worth telling, as the
     /// chat has just written in it.
     pub fn found(
         &mut self,
         path: &str,
         texts: (Option<&str>, Option<&str>),
-        seen: Seen,
-        (by, all): (By, bool),
+        seen: FileVersion,
+        by: By,
+        all: bool,
     ) {
         if let Some(file) = self.files.get_mut(path) {
             file.compare(texts, seen, by, all);
         }
     }
 
-    /// A file is not there any more, unless it is at another place now.
+    /// Notes that a file is gone, or that it is at another place now.
     pub fn gone(&mut self, path: &str, to: Option<&str>, by: By) {
         let Some(mut file) = self.files.remove(path) else {
             return;
@@ -186,21 +201,21 @@ impl Chat {
         match to {
             Some(to) => {
                 file.changes
-                    .retain(|change| !matches!(change.what, What::Moved(_)));
+                    .retain(|change| !matches!(change.what, FileChange::Moved(_)));
                 file.changes
-                    .push(Change::new(by, What::Moved(path.to_owned())));
+                    .push(UntoldChange::new(by, FileChange::Moved(path.to_owned())));
                 self.files.insert(to.to_owned(), file);
             }
             None => {
                 if !file.is_gone() {
-                    file.changes = vec![Change::new(by, What::Deleted)];
+                    file.changes = vec![UntoldChange::new(by, FileChange::Deleted)];
                 }
                 self.files.insert(path.to_owned(), file);
             }
         }
     }
 
-    /// The chat itself has moved a file or a folder.
+    /// Notes that the chat itself has moved a file or a folder.
     pub fn moved(&mut self, from: &str, to: &str) {
         for path in self.at(from) {
             if let Some(file) = self.files.remove(&path) {
@@ -210,7 +225,7 @@ impl Chat {
         }
     }
 
-    /// The chat itself has deleted a file or a folder, or may not know of it.
+    /// Forgets a file or a folder that the chat itself has deleted, or may not know of.
     pub fn forget(&mut self, path: &str) {
         for path in self.at(path) {
             self.files.remove(&path);
@@ -227,8 +242,8 @@ impl Chat {
     }
 
     /// Tells what has changed of the files that may be told of.
-    pub fn told(&self, may_tell: &dyn Fn(&str) -> bool) -> Told {
-        let mut told = Told::default();
+    pub fn told(&self, may_tell: &dyn Fn(&str) -> bool) -> ToldChanges {
+        let mut told = ToldChanges::default();
         let (mut named, mut left, mut more) = (Vec::new(), ALL_LINES, 0);
         for (path, file) in &self.files {
             if file.changes.is_empty() || !may_tell(path) {
@@ -252,7 +267,7 @@ impl Chat {
         told
     }
 
-    /// These files were told of in a packet.
+    /// Notes that a packet told of these files.
     pub fn count(&mut self, paths: &[String]) {
         for path in paths {
             let Some(file) = self.files.get_mut(path) else {
@@ -294,7 +309,7 @@ impl Chat {
         self.files.retain(|_, file| file.used > uses[more]);
     }
 
-    fn used(&mut self, path: &str, seen: &Seen) -> &mut ChatFile {
+    fn used(&mut self, path: &str, seen: &FileVersion) -> &mut ChatFile {
         self.uses += 1;
         let new = || ChatFile {
             last: seen.clone(),
@@ -310,15 +325,22 @@ impl Chat {
 }
 
 impl ChatFile {
-    /// It was not there when clada looked last.
+    /// True if it was not there when clada looked last.
     pub fn is_gone(&self) -> bool {
         let mut changes = self.changes.iter();
-        changes.any(|change| change.what == What::Deleted)
+        changes.any(|change| change.what == FileChange::Deleted)
     }
 
-    /// Notes what has changed of what the chat knows; `all`: of all of it.
-    fn compare(&mut self, texts: (Option<&str>, Option<&str>), seen: Seen, by: By, all: bool) {
-        self.changes.retain(|change| change.what != What::Deleted);
+    /// Notes the changes in the lines that the chat knows; with `all`, in any lines.
+    fn compare(
+        &mut self,
+        texts: (Option<&str>, Option<&str>),
+        seen: FileVersion,
+        by: By,
+        all: bool,
+    ) {
+        self.changes
+            .retain(|change| change.what != FileChange::Deleted);
         let is_same = self.last.hash == seen.hash;
         let last = std::mem::replace(&mut self.last, seen);
         if is_same {
@@ -328,63 +350,68 @@ impl ChatFile {
             // What was changed was changed back.
             self.lines.clone_from(&self.base.1);
             self.changes
-                .retain(|change| matches!(change.what, What::Moved(_)));
+                .retain(|change| matches!(change.what, FileChange::Moved(_)));
             return;
         }
         let what = match texts {
             (Some(old), Some(new)) if last.has_text => {
                 let ops = ops(old, new);
-                let what = self.lines_changed((old, new), &ops, by, all);
+                let what = self.lines_changed(old, new, &ops, by, all);
                 self.shift(&ops);
                 what
             }
-            _ => Some(What::Content),
+            _ => Some(FileChange::Content),
         };
-        let Some(what) = what else {
-            return;
-        };
+        if let Some(what) = what {
+            self.note(by, what);
+        }
+    }
+
+    /// Adds a change to those that are to be told, or to one of them.
+    fn note(&mut self, by: By, what: FileChange) {
         let same = self.changes.iter_mut().find(|change| match change.what {
-            What::Lines { .. } => change.by == by && by == By::Others,
-            What::Content => what == What::Content || change.by == by,
-            What::Deleted | What::Moved(_) => false,
+            FileChange::Lines { .. } => change.by == by && by == By::Others,
+            FileChange::Content => what == FileChange::Content || change.by == by,
+            FileChange::Deleted | FileChange::Moved(_) => false,
         });
         match (same, what) {
             (
-                Some(Change {
-                    what: What::Lines { now, .. },
+                Some(UntoldChange {
+                    what: FileChange::Lines { now, .. },
                     told,
                     ..
                 }),
-                What::Lines { now: more, .. },
+                FileChange::Lines { now: more, .. },
             ) => {
                 now.extend(more);
                 *now = joined(std::mem::take(now));
                 *told = 0;
             }
-            (Some(change), What::Content) if change.by == by => {
-                change.what = What::Content;
+            (Some(change), FileChange::Content) if change.by == by => {
+                change.what = FileChange::Content;
                 change.told = 0;
             }
             (
-                Some(Change {
-                    what: What::Content,
+                Some(UntoldChange {
+                    what: FileChange::Content,
                     told,
                     ..
                 }),
                 _,
             ) => *told = 0,
-            (_, what) => self.changes.push(Change::new(by, what)),
+            (_, what) => self.changes.push(UntoldChange::new(by, what)),
         }
     }
 
     /// Finds changes in the lines that the chat knows; with `all` in any lines.
     fn lines_changed(
         &self,
-        (old, new): (&str, &str),
+        old: &str,
+        new: &str,
         ops: &[DiffOp],
         by: By,
         all: bool,
-    ) -> Option<What> {
+    ) -> Option<FileChange> {
         let is_known = |op: &DiffOp| {
             let old = op.old_range();
             op.tag() != DiffTag::Equal
@@ -414,9 +441,9 @@ impl ChatFile {
         }
         let diff = match by {
             By::Others => String::new(),
-            By::Batch => diff((old, new), &is_told, &is_known),
+            By::Batch => diff(old, new, &is_told, &is_known),
         };
-        Some(What::Lines { now, diff })
+        Some(FileChange::Lines { now, diff })
     }
 
     /// Moves lines to where they are after these changes.
@@ -429,17 +456,17 @@ impl ChatFile {
         };
         moved(&mut self.lines);
         for change in &mut self.changes {
-            if let What::Lines { now, .. } = &mut change.what {
+            if let FileChange::Lines { now, .. } = &mut change.what {
                 moved(now);
             }
         }
     }
 
-    /// The chat has worked on the file: what it was told is done with, and so is what it was just shown. What was never told
+    /// Settles the changes when the chat has worked on the file: those that it was told of or just shown are done. What was never told
     /// is told once.
     fn settle(&mut self, shown: &[Range<usize>]) {
         self.changes.retain_mut(|change| {
-            let What::Lines { now, diff } = &mut change.what else {
+            let FileChange::Lines { now, diff } = &mut change.what else {
                 return change.told == 0 && shown.is_empty();
             };
             let left = without(now, shown);
@@ -454,7 +481,7 @@ impl ChatFile {
         }
     }
 
-    /// Where nothing is left to tell, the chat knows the file as it is.
+    /// Notes that the chat knows the file as it is, if nothing is left to tell.
     fn rest(&mut self) {
         if self.changes.is_empty() {
             self.base = (self.last.hash.clone(), self.lines.clone());
@@ -466,33 +493,37 @@ impl ChatFile {
         let (mut diffs, mut named) = (String::new(), Vec::new());
         let left = left.min(FILE_LINES);
         let path = one_line(path);
-        let is_text = |change: &&Change| matches!(change.what, What::Lines { .. } | What::Content);
+        let is_text = |change: &&UntoldChange| {
+            matches!(change.what, FileChange::Lines { .. } | FileChange::Content)
+        };
         let texts = self.changes.iter().filter(is_text).count();
         let mut left_of_texts = texts;
         for change in &self.changes {
-            let Change { by, what, .. } = change;
+            let UntoldChange { by, what, .. } = change;
             let by = match by {
                 By::Batch => "by a command or a hook",
                 By::Others => "not by you",
             };
             left_of_texts -= usize::from(is_text(&change));
             match what {
-                What::Lines { .. } | What::Content if texts > 1 => {
+                FileChange::Lines { .. } | FileChange::Content if texts > 1 => {
                     // Only the last is as it is now, and may hold what others wrote.
                     let said = format!("{path}: changed more than once, last {by}; {READ}");
                     named.extend((left_of_texts == 0).then_some(said));
                 }
-                What::Lines { diff, .. } if !diff.is_empty() && diff.lines().count() < left => {
+                FileChange::Lines { diff, .. }
+                    if !diff.is_empty() && diff.lines().count() < left =>
+                {
                     // Without the names that would make it a patch.
                     diffs +=
                         &format!("{path}, changed {by} (- as you saw it, + as it is now):\n{diff}");
                 }
-                What::Lines { now, .. } => {
+                FileChange::Lines { now, .. } => {
                     named.push(format!("{path}: {}, {by}; {READ}", named_lines(now)));
                 }
-                What::Content => named.push(format!("{path}: changed, {by}; {READ}")),
-                What::Deleted => named.push(format!("{path}: deleted, {by}")),
-                What::Moved(from) => {
+                FileChange::Content => named.push(format!("{path}: changed, {by}; {READ}")),
+                FileChange::Deleted => named.push(format!("{path}: deleted, {by}")),
+                FileChange::Moved(from) => {
                     named.push(format!("{}: moved to {path}, {by}", one_line(from)));
                 }
             }
@@ -501,8 +532,8 @@ impl ChatFile {
     }
 }
 
-impl Change {
-    fn new(by: By, what: What) -> Self {
+impl UntoldChange {
+    fn new(by: By, what: FileChange) -> Self {
         Self { by, what, told: 0 }
     }
 }
@@ -516,7 +547,12 @@ mod tests {
         let mut chat = Chat::default();
         for number in 0..MOST_FILES + 2 {
             let lines = std::slice::from_ref(&(0..1));
-            chat.shown(&format!("{number}"), lines, (None, None), Seen::default());
+            chat.shown(
+                &format!("{number}"),
+                lines,
+                (None, None),
+                FileVersion::default(),
+            );
         }
         chat.trim();
         assert_eq!(chat.files.len(), MOST_FILES);

@@ -1,9 +1,9 @@
-//! The packet: what the LLM needs next, as one text for the clipboard, in as much room as the settings give it.
+//! The packet: one text for the clipboard with the results that the LLM needs next, no longer than the settings allow.
 
 use std::io;
 
-use super::earlier::{Earlier, Files};
-use super::excerpt::{Around, Excerpt, grouped, kilobytes};
+use super::earlier::{Earlier, ShownFiles};
+use super::excerpt::{Excerpt, PacketContext, grouped, kilobytes};
 use super::frame::CHANGED;
 use super::once::Once;
 use super::outputs::{PART, parts};
@@ -41,7 +41,7 @@ impl Report {
         let begin = outputs_line();
         let end = format!("{END}\n");
         let room = limit.saturating_sub(begin.len() + end.len());
-        let mut text = results(&self.block(None), earlier, room);
+        let mut text = results(&self.lines(), earlier, room);
         let changed = self.changed();
         if changed.len() <= room.saturating_sub(text.len()) / 2 {
             text += &changed;
@@ -49,7 +49,7 @@ impl Report {
             text += &format!("\n{CHANGED}\ntoo much to show here: all of it is in {whole}\n");
         }
         let room = room.saturating_sub(text.len());
-        let around = Around {
+        let context = PacketContext {
             fence: &self.fence,
             whole,
         };
@@ -59,13 +59,14 @@ impl Report {
         let mut order: Vec<&mut Outcome> = outcomes.collect();
         order.sort_by_key(|outcome| outcome.status.is_good());
         let hooks = self.hooks.iter_mut().filter(|hook| hook.failed);
-        let (mut once, mut files) = (Once::default(), Files::default());
-        let mut fitting = Fitting::new(room, around);
+        let (mut once, mut files) = (Once::default(), ShownFiles::default());
+        let mut fitting = Fitting::new(room, context);
         for mut part in parts(order, hooks) {
             // What cannot be shown need not be read.
-            let excerpts = match fitting.is_full() {
-                true => Vec::new(),
-                false => part.excerpts(&mut once, around)?,
+            let excerpts = if fitting.is_full() {
+                Vec::new()
+            } else {
+                part.excerpts(&mut once, context)?
             };
             files.take(&excerpts);
             fitting.add(part.title(), excerpts);
@@ -75,7 +76,7 @@ impl Report {
             let outputs = files.without_those(&earlier.outputs);
             if !outputs.trim().is_empty() {
                 let title = format!("\n{}", earlier.title());
-                fitting.add(title, vec![Excerpt::earlier(&outputs, around)]);
+                fitting.add(title, vec![Excerpt::earlier(&outputs, context)]);
             }
         }
         let (outputs, older) = fitting.cut(newest);
@@ -100,10 +101,9 @@ pub fn packet_size(packet: &str) -> String {
 
 /// The results block of the newest results and those before them. Where there is no room for all of them, the first lines
 /// are in it; those of older results get half of the room at most, as what the newest have to show comes first.
-fn results(block: &str, earlier: &[Earlier], room: usize) -> String {
+fn results(lines: &str, earlier: &[Earlier], room: usize) -> String {
     let room = room.saturating_sub(RESULTS.len() + END.len() + 2);
-    let newest = block.lines().filter(|line| ![RESULTS, END].contains(line));
-    let newest = fitting(newest.map(|line| format!("{line}\n")), room);
+    let newest = fitting(lines.lines().map(|line| format!("{line}\n")), room);
     let older = earlier.iter().flat_map(|earlier| {
         let lines = earlier.lines.lines().map(|line| format!("{line}\n"));
         std::iter::once(earlier.title()).chain(lines)
@@ -133,18 +133,18 @@ fn fitting(lines: impl Iterator<Item = String>, room: usize) -> String {
 
 /// The parts that fit, which are the first ones.
 struct Fitting<'a> {
-    around: Around<'a>,
+    context: PacketContext<'a>,
     room: usize,
-    /// How much of it those that are in get in any case.
+    /// The part of it that those which are in get in any case.
     promised: usize,
     parts: Vec<(String, Vec<Excerpt>)>,
     left_out: usize,
 }
 
 impl<'a> Fitting<'a> {
-    fn new(room: usize, around: Around<'a>) -> Self {
+    fn new(room: usize, context: PacketContext<'a>) -> Self {
         Self {
-            around,
+            context,
             room,
             promised: 0,
             parts: Vec::new(),
@@ -184,18 +184,19 @@ impl<'a> Fitting<'a> {
         let needs: Vec<usize> = needs.map(|need| need.min(PART)).collect();
         let shares = share(&needs, self.room.saturating_sub(more.len()));
         let parts = self.parts.iter().zip(shares);
-        let parts = parts.map(|((title, excerpts), room)| cut(title, excerpts, room, self.around));
+        let parts = parts.map(|((title, excerpts), room)| cut(title, excerpts, room, self.context));
         let parts: Vec<String> = parts.collect();
         let (first, behind) = parts.split_at(first);
-        match more.is_empty() || behind.is_empty() {
-            true => (first.concat() + &more, behind.concat()),
-            false => (first.concat(), behind.concat() + &more),
+        if more.is_empty() || behind.is_empty() {
+            (first.concat() + &more, behind.concat())
+        } else {
+            (first.concat(), behind.concat() + &more)
         }
     }
 
     /// The line that stands for parts that do not fit.
     fn more(&self, count: usize) -> String {
-        let whole = self.around.whole;
+        let whole = self.context.whole;
         let what = match count {
             1 => "1 more task are".to_owned(),
             count => format!("{} more tasks are", grouped(count as u64)),
@@ -204,13 +205,13 @@ impl<'a> Fitting<'a> {
     }
 }
 
-/// How much room a part could use.
+/// Returns the room that a part could use.
 fn need(title: &str, excerpts: &[Excerpt]) -> usize {
     title.len() + excerpts.iter().map(Excerpt::need).sum::<usize>()
 }
 
 /// A part in so much room.
-fn cut(title: &str, excerpts: &[Excerpt], room: usize, around: Around<'_>) -> String {
+fn cut(title: &str, excerpts: &[Excerpt], room: usize, context: PacketContext<'_>) -> String {
     let Some(room) = room.checked_sub(title.len()) else {
         return String::new();
     };
@@ -244,11 +245,12 @@ fn cut(title: &str, excerpts: &[Excerpt], room: usize, around: Around<'_>) -> St
     let texts = excerpts
         .iter()
         .zip(shares)
-        .map(|(excerpt, room)| excerpt.cut(room, around));
+        .map(|(excerpt, room)| excerpt.cut(room, context));
     let text = texts.collect::<String>() + &more;
-    match text.len() <= room {
-        true => format!("{title}{text}"),
-        false => title.to_owned(),
+    if text.len() <= room {
+        format!("{title}{text}")
+    } else {
+        title.to_owned()
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a packet holds, in how much room.
+//! Tests of the content and the size of packets.
 
 use proptest::prelude::*;
 

@@ -1,9 +1,9 @@
-//! The words about the places that the user may choose for an edit: the boxes, the full output, and what came of a choice.
+//! The words about the places that the user may choose for an edit: the boxes, the full output, and the result of a choice.
 
 use super::short;
 use crate::edit::{Choice, Tier};
 
-/// How many lines that differ are named.
+/// The most lines that are named as different.
 const OTHERS: usize = 4;
 
 /// A place that the user may choose for an edit; its text only where `shows` says that it may be shown.
@@ -29,7 +29,7 @@ pub fn choice(choice: &Choice, shows: bool) -> String {
     )
 }
 
-/// What the full output says of the places that the user may choose.
+/// Tells in the full output which places the user may choose.
 pub fn choices(choices: &[Choice], shows: bool) -> String {
     let lines = choices.iter().map(|choice| choice.first.to_string());
     let lines = lines.collect::<Vec<_>>().join(", ");
@@ -66,7 +66,7 @@ pub fn choices(choices: &[Choice], shows: bool) -> String {
     text
 }
 
-/// What is said of an edit that was carried out at a line that the user chose.
+/// Says that an edit was carried out at a line that the user chose.
 pub fn chosen(line: usize, tier: Tier) -> String {
     match tier {
         Tier::Exact => format!("at line {line}, which the user chose"),
@@ -77,7 +77,7 @@ pub fn chosen(line: usize, tier: Tier) -> String {
     }
 }
 
-/// Why an edit was not carried out at a line that the user chose, and what to do now: there are places to choose from, or
+/// Says why an edit was not carried out at a line that the user chose, and the next step: there are places to choose from, or
 /// its text is found only at one line.
 pub fn moved_choice(line: usize, may_choose: bool, only: Option<usize>) -> String {
     let next = match only {
@@ -116,9 +116,12 @@ mod tests {
         let line = |number: usize| format!("line number {number}\n");
         let file: String = (1..=12).map(line).collect();
         let searched = |last: &str| {
-            let lines = (1..=11).map(|number| match differ.contains(&number) {
-                true => format!("another {number}\n"),
-                false => line(number),
+            let lines = (1..=11).map(|number| {
+                if differ.contains(&number) {
+                    format!("another {number}\n")
+                } else {
+                    line(number)
+                }
             });
             lines.collect::<String>() + last
         };

@@ -4,16 +4,17 @@
 mod choice;
 mod structure;
 
-use super::repair::{Miss, Why};
+use super::clip;
+use super::repair::{EditMiss, MissReason};
 use crate::edit::habit::Habit;
 use crate::edit::{Adapted, Doubt, EditCause, EditError, EditPart, Indented, Tier};
 use crate::reply::task::{Cause, Command, Problem};
 
 pub use choice::{choice, choices, chosen, moved_choice};
 
-/// How many errors of a block a sentence names.
+/// The most errors of a block that a sentence names.
 const SAID: usize = 10;
-/// How many pairs of an edit that fail.
+/// The most failed pairs of an edit that a sentence names.
 const MISSES: usize = 4;
 
 /// A problem in one line, without its place.
@@ -121,7 +122,7 @@ pub fn problem(problem: &Problem) -> String {
     }
 }
 
-/// All that is wrong with a task.
+/// Says everything that is wrong with a task.
 fn several(problems: &[Problem]) -> String {
     let missing = |problem: &Problem| match &problem.cause {
         Cause::Missing {
@@ -149,7 +150,7 @@ fn several(problems: &[Problem]) -> String {
     said.join("; ")
 }
 
-/// What a command needs.
+/// Says what a command needs.
 fn needs(command: Command) -> &'static str {
     match command {
         Command::Edit => {
@@ -184,7 +185,7 @@ fn needs(command: Command) -> &'static str {
     }
 }
 
-/// What was looked for.
+/// Names the text that was looked for.
 pub fn part(error: &EditError, pairs: usize) -> String {
     let what = part_name(error.part);
     if pairs > 1 {
@@ -194,7 +195,7 @@ pub fn part(error: &EditError, pairs: usize) -> String {
     }
 }
 
-/// Why a line of a replacement cannot be written.
+/// Says why a line of a replacement cannot be written.
 fn unclear(doubt: Doubt) -> String {
     match doubt {
         Doubt::Indentation => "its indentation is unclear".to_owned(),
@@ -210,7 +211,7 @@ fn unclear(doubt: Doubt) -> String {
     }
 }
 
-/// Where paths were taken otherwise than the reply wrote them: the real ones.
+/// Names the real paths, if they differ from those in the reply.
 pub fn taken(real: &[String]) -> String {
     let path = match real {
         [_] => "path",
@@ -221,7 +222,7 @@ pub fn taken(real: &[String]) -> String {
     format!("{path} taken as {shown}{more}")
 }
 
-/// How an edit was done whose search text is not the file's to the byte.
+/// Says how an edit was done whose search text differs from the file.
 pub fn matched(tier: Tier, adapted: Adapted) -> String {
     let how = match (adapted.indentation, adapted.characters) {
         (Some(Indented::WithTabs), _) => "; written with tabs",
@@ -233,14 +234,14 @@ pub fn matched(tier: Tier, adapted: Adapted) -> String {
     format!("matched by {}{how}", tier.name())
 }
 
-/// Why an edit failed, in one line: all that stands in the way. `pairs` is how many the task has.
-pub fn failed_edit(misses: &[Miss], pairs: usize) -> String {
-    let mut groups: Vec<Group> = Vec::new();
+/// Says why an edit failed, in one line. `pairs` is the number of pairs in the task.
+pub fn failed_edit(misses: &[EditMiss], pairs: usize) -> String {
+    let mut groups: Vec<FailedPairs> = Vec::new();
     for miss in misses.iter().take(MISSES) {
         let (fact, step) = told(miss, pairs);
         let what = part(&miss.error, pairs);
         let rest = fact.strip_prefix(&what).map(str::to_owned);
-        let is_same = |group: &&mut Group| {
+        let is_same = |group: &&mut FailedPairs| {
             rest.is_some() && group.part == miss.error.part && group.rest == rest
         };
         match groups
@@ -249,7 +250,7 @@ pub fn failed_edit(misses: &[Miss], pairs: usize) -> String {
             .find(is_same)
         {
             Some(group) => group.pairs.push(miss.error.pair),
-            None => groups.push(Group {
+            None => groups.push(FailedPairs {
                 part: miss.error.part,
                 pairs: vec![miss.error.pair],
                 fact,
@@ -285,17 +286,17 @@ pub fn failed_edit(misses: &[Miss], pairs: usize) -> String {
 }
 
 /// Pairs of an edit that fail for the same reason.
-struct Group {
+struct FailedPairs {
     part: EditPart,
     pairs: Vec<usize>,
-    /// What is said of the first of them.
+    /// The sentence about the first of them.
     fact: String,
-    /// The same without its name, where that begins with it.
+    /// The same without the name of the text, if it begins with that.
     rest: Option<String>,
     step: String,
 }
 
-impl Group {
+impl FailedPairs {
     fn told(&self, pairs: usize) -> String {
         match (self.pairs.as_slice(), &self.rest) {
             ([_, _, ..], Some(rest)) => {
@@ -311,8 +312,8 @@ impl Group {
     }
 }
 
-/// What is wrong with a text of an edit, and the next step.
-fn told(miss: &Miss, pairs: usize) -> (String, String) {
+/// Says what is wrong with a text of an edit, and the next step.
+fn told(miss: &EditMiss, pairs: usize) -> (String, String) {
     let error = &miss.error;
     let what = part(error, pairs);
     let after_head = if error.part == EditPart::Tail {
@@ -340,7 +341,7 @@ fn told(miss: &Miss, pairs: usize) -> (String, String) {
         EditCause::NotFound { not_utf8, .. } => {
             let fact = format!("{what} not found{after_head}");
             let step = match &miss.why {
-                Some(Why::Stale { until }) if pairs > 1 => {
+                Some(MissReason::Stale { until }) if pairs > 1 => {
                     return (
                         format!("{fact} (it was there until {until})"),
                         "the file has changed since, so edit what is there now".to_owned(),
@@ -437,37 +438,38 @@ fn part_name(part: EditPart) -> &'static str {
     }
 }
 
-/// Why a text is not in a file, with the next step.
-fn because(why: &Why) -> String {
+/// Says why a text is not in a file, with the next step.
+fn because(why: &MissReason) -> String {
     match why {
-        Why::Stale { until } => {
+        MissReason::Stale { until } => {
             format!("it was there until {until}. The file has changed since: edit what is there now")
         }
-        Why::TakenAway => {
+        MissReason::TakenAway => {
             "it is in the file, but the pairs before it change it: search for the text that they leave"
                 .to_owned()
         }
-        Why::Habit(Habit::LeftOut { line }) => format!(
+        MissReason::Habit(Habit::LeftOut { line }) => format!(
             "line {line} of it stands for text that is left out: write that text, or use search-head and search-tail"
         ),
-        Why::Habit(Habit::DiffMarks) => {
+        MissReason::Habit(Habit::DiffMarks) => {
             "its lines begin with the `+` or `-` of a diff: copy the lines from the file, without such marks".to_owned()
         }
-        Why::Habit(Habit::LineNumbers) => {
+        MissReason::Habit(Habit::LineNumbers) => {
             "its lines begin with line numbers: copy the lines without them".to_owned()
         }
-        Why::Habit(Habit::Escaped { escape, means }) => {
+        MissReason::Habit(Habit::Escaped { escape, means }) => {
             format!("it has `{escape}`, but the file has none: payloads are raw, so write {means} as it is")
         }
     }
 }
 
-/// How often something was found, and where.
+/// Says how often something was found, and on which lines.
 fn times(lines: &[usize], where_at: &str) -> String {
     let shown: Vec<String> = lines.iter().take(10).map(ToString::to_string).collect();
-    let (least, more) = match lines.len() > shown.len() {
-        true => ("at least ", ", …"),
-        false => ("", ""),
+    let (least, more) = if lines.len() > shown.len() {
+        ("at least ", ", …")
+    } else {
+        ("", "")
     };
     let (count, shown) = (lines.len(), shown.join(", "));
     format!("{least}{count} times{where_at} (lines {shown}{more})")
@@ -488,12 +490,7 @@ fn names<'n>(names: impl Iterator<Item = &'n str>) -> String {
         .join(", ")
 }
 
-/// Somebody's text inside a sentence: the start of its first line.
+/// Shortens a quoted text to the start of its first line.
 fn short(text: &str) -> String {
-    let line = text.lines().next().unwrap_or_default();
-    if line.chars().count() <= 60 {
-        line.to_owned()
-    } else {
-        line.chars().take(60).chain(['…']).collect()
-    }
+    clip(text.lines().next().unwrap_or_default(), 60).into_owned()
 }

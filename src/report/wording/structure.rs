@@ -1,4 +1,4 @@
-//! The sentences about batches of which nobody can tell where their parts start and end.
+//! The sentences about batches whose parts have no clear start or end.
 
 use crate::reply::task::{Cause, Within};
 
@@ -59,7 +59,7 @@ pub(super) fn problem(cause: &Cause) -> String {
             "`</{element}>` {} closes nothing, so no task of this batch was run. If its opening tag is damaged, write \
              it on one line, with its quotes closed. If a payload holds this line as text, put the payload between \
              `<![CDATA[` and `]]>`",
-            within.here()
+            within.near("in", "before the first task")
         ),
         Cause::TooManyUnknown { within } => format!(
             "{} has too many unknown elements that are never closed, so no task of this batch was run. A task may \
@@ -82,7 +82,7 @@ impl Within {
         }
     }
 
-    /// Where a reply ends that was cut off.
+    /// Says where a reply ends that was cut off.
     pub fn end(&self) -> String {
         if self.is_open {
             format!("the reply ends in {}", self.open())
@@ -103,22 +103,17 @@ impl Within {
     }
 
     fn behind_whole(&self) -> String {
-        if self.is_open {
-            format!("after {}", self.open())
-        } else if self.task > 0 {
-            format!("after task {}", self.task)
-        } else {
-            "at its end".to_owned()
-        }
+        self.near("after", "at its end")
     }
 
-    fn here(&self) -> String {
+    /// The place next to this task, or to the one before; `otherwise` if there is none.
+    fn near(&self, preposition: &str, otherwise: &str) -> String {
         if self.is_open {
-            format!("in {}", self.open())
+            format!("{preposition} {}", self.open())
         } else if self.task > 0 {
             format!("after task {}", self.task)
         } else {
-            "before the first task".to_owned()
+            otherwise.to_owned()
         }
     }
 }

@@ -90,7 +90,8 @@ impl<'f> FoundFile<'f> {
         match &self.may_show {
             Ok(()) => {
                 let file_name = self.file.place.path().to_string_lossy();
-                repair::showable((self.file.rel.as_str(), &file_name), self.content)
+                repair::showable(self.file.rel.as_str(), &file_name, self.content)
+                    .map_err(|why| why.to_string())
             }
             Err(why) => Err(format!("{why}\n")),
         }
@@ -115,14 +116,13 @@ impl<'f> FoundFile<'f> {
     /// Lines around the places where an edit changed the file.
     pub(super) fn written(&self, new: &[u8]) -> Vec<Section> {
         let file_name = self.file.place.path().to_string_lossy();
-        let names = (self.file.rel.as_str(), &*file_name);
-        let written = repair::written(names, self.content, new).into_iter();
+        let written = repair::written(self.file.rel.as_str(), &file_name, self.content, new);
         let section = |(name, content)| Section::File {
             name,
             content,
             at: None,
         };
-        written.map(section).collect()
+        written.into_iter().map(section).collect()
     }
 
     /// The failure of an edit, with what helps to repair it if the file may be shown.
