@@ -68,7 +68,7 @@ pub fn start<W: io::Write + 'static>(
             .json()
             .flatten_event(true)
             .init(),
-        _ if journal => log.event_format(Journal).init(),
+        _ if journal => log.event_format(JournalFormat).init(),
         _ => log.init(),
     }
     wrong
@@ -95,9 +95,9 @@ fn to_journal() -> bool {
 }
 
 /// Lines for the journal: without the time, which it adds, and with the priority in front.
-struct Journal;
+struct JournalFormat;
 
-impl<S, N> FormatEvent<S, N> for Journal
+impl<S, N> FormatEvent<S, N> for JournalFormat
 where
     S: Subscriber + for<'s> LookupSpan<'s>,
     N: for<'w> FormatFields<'w> + 'static,

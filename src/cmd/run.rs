@@ -96,9 +96,12 @@ pub fn main(args: &RunArgs) -> Result<ExitCode, Error> {
             .flat_map(|problem| ParseError::of(problem, &mut lines));
         report.problems.extend(problems);
         if !report.outcomes.is_empty() {
-            report
-                .notices
-                .extend(not_logged_in.into_iter().chain(notice));
+            report.notices.extend(
+                not_logged_in
+                    .map(|error| error.to_string())
+                    .into_iter()
+                    .chain(notice),
+            );
         }
         tell_how_to_approve(&mut report);
         print(args, &mut report)?;

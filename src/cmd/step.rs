@@ -33,13 +33,12 @@ pub fn forward(args: &StepForwardArgs) -> Result<ExitCode, Error> {
     if args.stay {
         return stay(&history);
     }
-    go(
-        &mut history,
-        match args.end {
-            true => LookStep::End,
-            false => LookStep::Forward(args.number.into()),
-        },
-    )
+    let to = if args.end {
+        LookStep::End
+    } else {
+        LookStep::Forward(args.number.into())
+    };
+    go(&mut history, to)
 }
 
 fn go(history: &mut ProjectHistory, to: LookStep) -> Result<ExitCode, Error> {

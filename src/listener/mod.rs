@@ -42,6 +42,7 @@ use crate::reply::task::LineNumbers;
 use crate::report::{Offered, ParseError, Report};
 use crate::run::Runner;
 use crate::settings::places;
+use crate::text::hex::hex;
 use crate::world::note_file::NoteReading;
 use crate::world::watch::Signal;
 
@@ -156,6 +157,11 @@ impl Listener<'_> {
         }
         loop {
             let due = self.pending.due();
+            if due.is_some() {
+                tracing::debug!("waits before it looks again");
+            } else {
+                tracing::debug!("nothing to do");
+            }
             let rest = rest.filter(|_| due.is_none());
             tokio::select! {
                 biased;
@@ -253,6 +259,9 @@ impl Listener<'_> {
 
     /// Takes in a save, from its text to its results.
     async fn take_in(&mut self, mut save: Save) {
+        // Names the text without telling what is in it.
+        let text = hex(&hash(&save.text)[..8]);
+        tracing::debug!(text, changed_ms = save.changed_ms, "looks");
         self.apply_settings();
         let is_start = !std::mem::replace(&mut self.pending.has_begun, true);
         // What could not begin before the last end of clada is tried again.

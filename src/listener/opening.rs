@@ -81,7 +81,8 @@ impl<'c> Listener<'c> {
             notice: notice.clone(),
         });
         // The user's services and shells are reported once, at the start.
-        let not_logged_in = start.login.and_then(Result::err).into_iter();
+        let not_logged_in = start.login.and_then(Result::err);
+        let not_logged_in = not_logged_in.map(|error| error.to_string()).into_iter();
         let fence = setup.rules.unfenced().or_else(|| setup.rules.weaker());
         let warnings = not_logged_in.chain(fence).chain(setup.rules.left_out());
         let warnings = warnings.chain(source.holds_home().map(str::to_owned));

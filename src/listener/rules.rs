@@ -66,14 +66,19 @@ struct Ground {
 pub(crate) struct Login(Arc<Mutex<Arc<AskedLogin>>>);
 
 /// The answer of the login shell, once it was asked.
-type AskedLogin = OnceCell<Result<LoginEnv, String>>;
+type AskedLogin = OnceCell<Result<LoginEnv, NotLoggedIn>>;
+
+/// The warning that the login shell did not give its environment.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("⚠ {0}")]
+pub(crate) struct NotLoggedIn(String);
 
 impl Login {
-    async fn get(&self) -> Result<LoginEnv, String> {
+    async fn get(&self) -> Result<LoginEnv, NotLoggedIn> {
         let asked = Arc::clone(&self.0.lock().unwrap_or_else(PoisonError::into_inner));
         let ask = || async {
             let told = LoginEnv::capture(PATIENCE).await;
-            told.map_err(|error| format!("⚠ {error}"))
+            told.map_err(|error| NotLoggedIn(error.to_string()))
         };
         asked.get_or_init(ask).await.clone()
     }
@@ -88,9 +93,9 @@ impl Login {
 /// The result of a start.
 pub(crate) struct Start {
     pub(crate) source: RuleSource,
-    /// The success of asking the login shell for its environment; `None` where it was not asked. Where that failed, the environment is clada's
-    /// own.
-    pub(crate) login: Option<Result<(), String>>,
+    /// The success of asking the login shell for its environment; `None` if it was not asked. If that failed, the
+    /// environment is clada's own.
+    pub(crate) login: Option<Result<(), NotLoggedIn>>,
     /// As of [`RuleSource::setup`].
     pub(crate) made: Result<RunRules, SettingsError>,
 }

@@ -176,6 +176,7 @@ impl Listener<'_> {
 
     /// Says once that the file cannot be read.
     pub(super) fn complain(&mut self, why: &str) {
+        tracing::debug!(why, "looks in vain");
         self.observer
             .trouble_once(&mut self.pending.complaints.file, why);
     }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use super::outcome::{Outcome, Section};
-use super::repair::{self, EditMiss, Help, MissReason};
+use super::repair::{self, EditMiss, Help, MissReason, NotShown};
 use super::wording;
 use crate::edit::{Edit, EditCause, EditError};
 use crate::reply::path::RelPath;
@@ -42,7 +42,7 @@ impl FailedEdit {
         rel: &RelPath,
         place: PathBuf,
         content: &[u8],
-        text: Result<&str, String>,
+        text: Result<&str, NotShown>,
     ) -> Self {
         let pairs = match edit {
             Edit::Pairs(pairs) => pairs.len(),
@@ -50,7 +50,7 @@ impl FailedEdit {
             Edit::Stretch { .. } => 1,
         };
         let miss = |error: &EditError| {
-            let help = match text {
+            let help = match &text {
                 Ok(text) => repair::explain(error, edit, rel.as_str(), text),
                 Err(_) => Help::default(),
             };
@@ -62,7 +62,7 @@ impl FailedEdit {
             content: content.to_vec(),
             misses: errors.iter().map(miss).collect(),
             pairs,
-            withheld: text.err(),
+            withheld: text.err().map(|why| why.to_string()),
         }
     }
 

@@ -224,6 +224,9 @@ pub fn showable<'f>(path: &str, real: &str, file: &'f [u8]) -> Result<&'f str, N
 /// The reason why a file is not shown, as a line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotShown {
+    /// A rule keeps the file from the chat; in words.
+    #[error("{0}\n")]
+    Withheld(String),
     #[error("{path} is not UTF-8 text, so it is not shown.\n")]
     NotText { path: String },
     #[error("{path} looks like a secret, so its content is not shown.\n")]

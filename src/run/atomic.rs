@@ -69,7 +69,7 @@ struct PlannedChange {
     /// The commit or tree that has what was there; none where there was nothing.
     from: Option<String>,
     /// Its bytes as they were, where it was a file: git may have them with other line ends.
-    kept: Option<KeptFile>,
+    kept: Option<KeptContent>,
     before: FileState,
     /// As each task leaves it.
     left: Vec<FileState>,
@@ -77,7 +77,7 @@ struct PlannedChange {
 
 /// The bytes of a file as it was, which git may have otherwise: they are a blob that nothing points to.
 #[derive(Debug, Serialize, Deserialize)]
-struct KeptFile {
+struct KeptContent {
     blob: String,
     runs: bool,
 }
@@ -240,7 +240,7 @@ impl Atomic {
         }
         let change = PlannedChange {
             from: seen.clone().filter(|_| !missing && in_git),
-            kept: KeptFile::of(path, disk, snapshots),
+            kept: KeptContent::of(path, disk, snapshots),
             before,
             left,
         };
@@ -377,7 +377,7 @@ impl RevertPlan {
     }
 }
 
-impl KeptFile {
+impl KeptContent {
     fn of(path: &Path, disk: &Disk, snapshots: &Snapshots) -> Option<Self> {
         let Ok(Some(FileOrLink::File { bytes, runs })) = disk.entry(path) else {
             return None;

@@ -74,20 +74,20 @@ impl HookValues {
     }
 
     /// Returns the name of a variable in the environment.
-    fn named(&self, name: &str) -> Result<String, String> {
+    fn named(&self, name: &str) -> Result<String, VariableError> {
         match self.0.get(name) {
-            Some((_, value)) if !is_passed(value) => Err(format!(
+            Some((_, value)) if !is_passed(value) => Err(VariableError::NoValue(format!(
                 "`${{{name}}}` is too long for a variable ({} bytes)",
                 value.len()
-            )),
+            ))),
             Some((variable, _)) => Ok(variable.clone()),
             None => {
                 let known: Vec<String> = self.0.keys().map(|name| format!("`{name}`")).collect();
-                Err(format!(
+                Err(VariableError::NoValue(format!(
                     "unknown variable `${{{name}}}`: use one of {}; or add it to [vars], or write `\\${{` for the \
                      shell's own",
                     known.join(", ")
-                ))
+                )))
             }
         }
     }
@@ -216,9 +216,7 @@ impl Runner {
         values: &HookValues,
         run: &mut ActiveRun<'_, '_>,
     ) -> Outcome {
-        let script = match hook::interpolated(&hook.run, |name| {
-            values.named(name).map_err(VariableError::NoValue)
-        }) {
+        let script = match hook::interpolated(&hook.run, |name| values.named(name)) {
             Ok(script) => script,
             Err(error) => return Outcome::failed(error.to_string()),
         };

@@ -143,7 +143,7 @@ async fn rules(folders: &Folders, root: &Path) -> Vec<(&'static str, CheckResult
         .collect(),
     };
     let environment = match start.login {
-        Some(Err(why)) => CheckResult::Less(why),
+        Some(Err(why)) => CheckResult::Less(why.to_string()),
         Some(Ok(())) => {
             CheckResult::Fine("commands get the environment of your login shell".to_owned())
         }

@@ -9,7 +9,7 @@ use crate::reply::path::RelPath;
 use crate::report::failed_edit::FailedEdit;
 use crate::report::fault::Fault;
 use crate::report::outcome::{Outcome, Section, Stretch, Touched};
-use crate::report::repair;
+use crate::report::repair::{self, NotShown};
 use crate::world::workspace::{FileContent, FileKind, FsError, ProjectFiles, ResolvedPath};
 
 /// A file as a task names it, and its place.
@@ -86,14 +86,13 @@ impl<'f> FoundFile<'f> {
     }
 
     /// The text, or the line that is shown instead of it.
-    pub(super) fn text(&self) -> Result<&'f str, String> {
+    pub(super) fn text(&self) -> Result<&'f str, NotShown> {
         match &self.may_show {
             Ok(()) => {
                 let file_name = self.file.place.path().to_string_lossy();
                 repair::showable(self.file.rel.as_str(), &file_name, self.content)
-                    .map_err(|why| why.to_string())
             }
-            Err(why) => Err(format!("{why}\n")),
+            Err(why) => Err(NotShown::Withheld(why.to_string())),
         }
     }
 
@@ -109,7 +108,7 @@ impl<'f> FoundFile<'f> {
                     of: text.lines().count(),
                 }),
             },
-            Err(why) => Section::Text(why),
+            Err(why) => Section::Text(why.to_string()),
         }
     }
 
