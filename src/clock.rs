@@ -2,8 +2,9 @@
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
+use jiff::civil::{DateTime, Time};
 use jiff::tz::TimeZone;
-use jiff::{Timestamp, Zoned};
+use jiff::{Span, Timestamp, Zoned};
 
 /// Returns the local time, `HH:MM:SS`.
 pub(crate) fn time() -> String {
@@ -68,9 +69,42 @@ pub(crate) fn utc(second: i64) -> String {
     moment.to_string()
 }
 
+/// Reads a time: with a zone, local, of today (or yesterday, if it is later than now), or a duration before now.
+pub(crate) fn moment(text: &str) -> Option<Timestamp> {
+    let now = now();
+    let zone = now.time_zone().clone();
+    if let Ok(moment) = text.parse::<Timestamp>() {
+        return Some(moment);
+    }
+    let is_time = text.contains(':') && !text.contains('-');
+    if let Some(time) = text.parse::<Time>().ok().filter(|_| is_time) {
+        let today = now.date().to_datetime(time).to_zoned(zone).ok()?;
+        let moment = if today > now {
+            today.yesterday().ok()?.date().to_datetime(time)
+        } else {
+            today.datetime()
+        };
+        return Some(moment.to_zoned(now.time_zone().clone()).ok()?.timestamp());
+    }
+    if let Some(at) = text.parse::<DateTime>().ok().filter(|_| text.contains('-')) {
+        return Some(at.to_zoned(zone).ok()?.timestamp());
+    }
+    // A short commit id such as `1234567d` is no number of days.
+    if text.len() > 4 && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return None;
+    }
+    let ago: Span = text.parse().ok()?;
+    Some(now.checked_sub(ago.abs()).ok()?.timestamp())
+}
+
+/// Returns the moment of a millisecond since 1970.
+pub(crate) fn at(ms: i64) -> Timestamp {
+    Timestamp::from_millisecond(ms).unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::utc;
+    use super::*;
 
     #[test]
     fn dates() {
@@ -84,6 +118,38 @@ mod tests {
             (4_107_542_400, "2100-03-01T00:00:00Z"),
         ] {
             assert_eq!(utc(second), date);
+        }
+    }
+
+    #[test]
+    fn a_time_is_told_from_a_revision() {
+        let now = now();
+        let ago = |text: &str| {
+            let moment = moment(text).unwrap_or_else(|| panic!("{text}"));
+            now.timestamp().as_second() - moment.as_second()
+        };
+        for (text, seconds) in [("2h", 7200), ("90m", 5400), ("30s", 30)] {
+            assert!((ago(text) - seconds).abs() <= 2, "{text}: {}", ago(text));
+        }
+        // A day may have 23 hours.
+        assert!((ago("3d") - 3 * 86_400).abs() <= 3602);
+        for text in ["00:00", "10:30", "23:59:59"] {
+            assert!((0..=90_000).contains(&ago(text)), "{text}: {}", ago(text));
+        }
+        let at = |text: &str| moment(text).map(|moment| moment.to_string());
+        let given = "2026-11-20T10:30:00Z";
+        assert_eq!(at(given).as_deref(), Some(given));
+        assert_eq!(at("2026-11-20T12:30:00+02:00").as_deref(), Some(given));
+        for text in ["2026-11-20", "2026-11-20 10:30", "2026-11-20T10:30:15"] {
+            assert!(
+                at(text).is_some_and(|moment| moment.starts_with("2026-11-")),
+                "{text}"
+            );
+        }
+        for text in [
+            "main", "HEAD~5", "abc1234", "123456d", "20261120", "v1.0", "",
+        ] {
+            assert_eq!(at(text), None, "{text}");
         }
     }
 }

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
@@ -188,7 +187,7 @@ impl LogEntry {
 
 /// Formats results that were removed from a notes file.
 fn foreign_text(block: &ForeignBlock, home: &Path) -> String {
-    let taken = clock::local(at(block.time * 1000)).strftime("%Y-%m-%d %H:%M:%S");
+    let taken = clock::local(clock::at(block.time * 1000)).strftime("%Y-%m-%d %H:%M:%S");
     let file = one_line(&paths::short(&block.path, home));
     let mut text =
         format!("{taken}  {file}  results of another clada, removed from the notes file\n");
@@ -200,7 +199,7 @@ fn foreign_text(block: &ForeignBlock, home: &Path) -> String {
 
 /// Formats a batch. One without an end is running if a clada process watches its file.
 fn batch_text(batch: &LogBatch, mark: Option<Mark>, home: &Path, watched: &[PathBuf]) -> String {
-    let began = clock::local(at(batch.began_ms)).strftime("%Y-%m-%d %H:%M:%S");
+    let began = clock::local(clock::at(batch.began_ms)).strftime("%Y-%m-%d %H:%M:%S");
     let took = match batch.ended_ms {
         Some(ended) => duration::show(between(batch.began_ms, ended)),
         None if watched.contains(&batch.path) => "running".to_owned(),
@@ -289,13 +288,9 @@ fn batch_json(batch: &LogBatch, mark: Option<Mark>) -> Value {
     })
 }
 
-fn at(ms: i64) -> Timestamp {
-    Timestamp::from_millisecond(ms).unwrap_or_default()
-}
-
 /// Formats a time in ISO 8601, UTC.
 fn iso(ms: i64) -> String {
-    at(ms).to_string()
+    clock::at(ms).to_string()
 }
 
 /// Returns the time between; zero where a clock was set back.

@@ -6,6 +6,7 @@ pub mod clipboard;
 pub mod completions;
 pub mod config;
 pub mod context;
+pub mod daemon;
 pub mod diff;
 pub mod doctor;
 pub(crate) mod exclude;
@@ -66,7 +67,7 @@ pub fn dispatch(cli: Cli) -> Result<ExitCode, Error> {
         Some(Verb::Diff(args)) => diff::main(&args),
         Some(Verb::Squash(args)) => squash::main(&args),
         Some(Verb::Context(args)) => context::main(&args),
-        Some(Verb::Daemon(args)) => crate::supervisor::main(&args),
+        Some(Verb::Daemon(args)) => daemon::main(&args),
         Some(Verb::Status(args)) => status::main(&args),
         Some(Verb::Config(args)) => config::main(&args),
         Some(Verb::Copy(args)) => clipboard::main(&args),

@@ -90,18 +90,14 @@ pub fn main(args: &RunArgs) -> Result<ExitCode, Error> {
             ran.report
         };
         let mut lines = LineNumbers::new(&text);
-        let problems = found
-            .problems
-            .iter()
-            .flat_map(|problem| ParseError::of(problem, &mut lines));
+        let problems = found.problems.iter();
+        let problems = problems.flat_map(|problem| ParseError::of(problem, &mut lines));
         report.problems.extend(problems);
         if !report.outcomes.is_empty() {
-            report.notices.extend(
-                not_logged_in
-                    .map(|error| error.to_string())
-                    .into_iter()
-                    .chain(notice),
-            );
+            let not_logged_in = not_logged_in.map(|error| error.to_string());
+            report
+                .notices
+                .extend(not_logged_in.into_iter().chain(notice));
         }
         tell_how_to_approve(&mut report);
         print(args, &mut report)?;

@@ -5,9 +5,6 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
-use jiff::civil::{DateTime, Time};
-use jiff::{Span, Timestamp};
-
 use crate::cli::SquashArgs;
 use crate::cli::terminal;
 use crate::clock;
@@ -52,40 +49,12 @@ fn range(args: &SquashArgs) -> SquashRange {
         } => SquashRange::Newest(*most),
         SquashArgs {
             since: Some(since), ..
-        } => match moment(since) {
+        } => match clock::moment(since) {
             Some(moment) => SquashRange::Since(moment.as_second()),
             None => SquashRange::After(since.clone()),
         },
         _ => SquashRange::Top,
     }
-}
-
-/// Reads a time: with a zone, local, of today (or yesterday, if it is later than now), or a duration before now.
-fn moment(text: &str) -> Option<Timestamp> {
-    let now = clock::now();
-    let zone = now.time_zone().clone();
-    if let Ok(moment) = text.parse::<Timestamp>() {
-        return Some(moment);
-    }
-    let is_time = text.contains(':') && !text.contains('-');
-    if let Some(time) = text.parse::<Time>().ok().filter(|_| is_time) {
-        let today = now.date().to_datetime(time).to_zoned(zone).ok()?;
-        let moment = if today > now {
-            today.yesterday().ok()?.date().to_datetime(time)
-        } else {
-            today.datetime()
-        };
-        return Some(moment.to_zoned(now.time_zone().clone()).ok()?.timestamp());
-    }
-    if let Some(at) = text.parse::<DateTime>().ok().filter(|_| text.contains('-')) {
-        return Some(at.to_zoned(zone).ok()?.timestamp());
-    }
-    // A short commit id such as `1234567d` is no number of days.
-    if text.len() > 4 && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return None;
-    }
-    let ago: Span = text.parse().ok()?;
-    Some(now.checked_sub(ago.abs()).ok()?.timestamp())
 }
 
 fn told(done: &Squashed, args: &SquashArgs) -> String {
@@ -189,42 +158,5 @@ fn back(moved: &Moved, root: Option<&Path>) -> String {
     match &moved.by_name {
         Some(name) => format!("git{within} update-ref {name} {old}"),
         None => format!("git{within} reset --soft {old}"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_time_is_told_from_a_revision() {
-        let now = clock::now();
-        let ago = |text: &str| {
-            let moment = moment(text).unwrap_or_else(|| panic!("{text}"));
-            now.timestamp().as_second() - moment.as_second()
-        };
-        for (text, seconds) in [("2h", 7200), ("90m", 5400), ("30s", 30)] {
-            assert!((ago(text) - seconds).abs() <= 2, "{text}: {}", ago(text));
-        }
-        // A day may have 23 hours.
-        assert!((ago("3d") - 3 * 86_400).abs() <= 3602);
-        for text in ["00:00", "10:30", "23:59:59"] {
-            assert!((0..=90_000).contains(&ago(text)), "{text}: {}", ago(text));
-        }
-        let at = |text: &str| moment(text).map(|moment| moment.to_string());
-        let given = "2026-11-20T10:30:00Z";
-        assert_eq!(at(given).as_deref(), Some(given));
-        assert_eq!(at("2026-11-20T12:30:00+02:00").as_deref(), Some(given));
-        for text in ["2026-11-20", "2026-11-20 10:30", "2026-11-20T10:30:15"] {
-            assert!(
-                at(text).is_some_and(|moment| moment.starts_with("2026-11-")),
-                "{text}"
-            );
-        }
-        for text in [
-            "main", "HEAD~5", "abc1234", "123456d", "20261120", "v1.0", "",
-        ] {
-            assert_eq!(at(text), None, "{text}");
-        }
     }
 }

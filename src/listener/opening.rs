@@ -15,6 +15,7 @@ use crate::listener::site::{Flags, Listening, Site};
 use crate::listener::waiting::Pending;
 use crate::listener::{Listener, project};
 use crate::run::ChatReader;
+use crate::run::exec::ExecRules;
 use crate::settings::places;
 use crate::settings::{LoadedSettings, Settings};
 use crate::world::chat::ChatStore;
@@ -82,11 +83,8 @@ impl<'c> Listener<'c> {
         });
         // The user's services and shells are reported once, at the start.
         let not_logged_in = start.login.and_then(Result::err);
-        let not_logged_in = not_logged_in.map(|error| error.to_string()).into_iter();
-        let fence = setup.rules.unfenced().or_else(|| setup.rules.weaker());
-        let warnings = not_logged_in.chain(fence).chain(setup.rules.left_out());
-        let warnings = warnings.chain(source.holds_home().map(str::to_owned));
-        let warnings = warnings.collect();
+        let not_logged_in = not_logged_in.map(|error| error.to_string());
+        let warnings = warnings_at_start(not_logged_in, &setup.rules, &source);
         let roots = (site.given_root.as_path(), root.as_path());
         let context = ContextStore::of(&folders.contexts(), root, note.path());
         let mut runner = project::runner(roots, folders, context, &own, setup)?;
@@ -196,6 +194,19 @@ impl<'c> Listener<'c> {
             self.observer.tell(News::Note(KEEPS_SNAPSHOTS));
         }
     }
+}
+
+/// Returns the warnings of the start.
+fn warnings_at_start(
+    not_logged_in: Option<String>,
+    rules: &ExecRules,
+    source: &RuleSource,
+) -> Vec<String> {
+    let fence = rules.unfenced().or_else(|| rules.weaker());
+    let warnings = not_logged_in.into_iter().chain(fence);
+    let warnings = warnings.chain(rules.left_out());
+    let warnings = warnings.chain(source.holds_home().map(str::to_owned));
+    warnings.collect()
 }
 
 /// Takes over what the chat of a notes file worked with and knew while the file had another path.

@@ -1,4 +1,4 @@
-//! `clada daemon`: watches all files in the list, in one process.
+//! Many listeners in one process: one for each file in the list.
 //!
 //! An idle file costs its locks, a place in the one watch on the file system, and a sleeping task. A save wakes it: an ordinary
 //! listener then works on a thread of its own until nothing is left to do. So no batch delays another.
@@ -19,7 +19,6 @@ use tokio::sync::{Semaphore, mpsc, oneshot, watch as channel};
 use tokio::task::{JoinSet, LocalSet};
 use tokio::time::{sleep, timeout};
 
-use crate::cli;
 use crate::error::Error;
 use crate::listener::board::{Board, ListenerState, ProcessKind};
 use crate::listener::{
@@ -53,11 +52,12 @@ const SILENCE: Duration = Duration::from_secs(3);
 /// The report.
 const NO_ANSWER: &str = "the file system of the notes file or the project folder does not answer: clada waits until it does";
 
-/// Watches until it is stopped.
+/// Watches all files in the list until it is stopped. With `copies`, results go onto the clipboard; with `allows_shared`, other
+/// users may own or write to notes files and project folders.
 ///
 /// # Errors
 /// Where another daemon runs, or the state folder cannot be used.
-pub fn main(args: &cli::DaemonArgs) -> Result<ExitCode, Error> {
+pub fn watch_all(copies: bool, allows_shared: bool) -> Result<ExitCode, Error> {
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
     // Made first, as no other user may have the folder.
     let ledger = Ledger::open(&folders.state)?;
@@ -78,8 +78,8 @@ pub fn main(args: &cli::DaemonArgs) -> Result<ExitCode, Error> {
         board,
         starting: Semaphore::new(STARTING.0),
         said: RefCell::default(),
-        copies: !args.no_clipboard,
-        allows_shared: args.allow_shared,
+        copies,
+        allows_shared,
     };
     let runtime = start::runtime()?;
     LocalSet::new().block_on(&runtime, run(Rc::new(house), reloads))?;

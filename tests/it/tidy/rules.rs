@@ -19,10 +19,10 @@ pub(super) const FLOORS: [&str; 18] = [
     "run",
     "error",
     "listener",
-    "supervisor",
     "logs",
     "cli",
     "start",
+    "supervisor",
     "cmd",
 ];
 
@@ -42,7 +42,7 @@ const OUTSIDE: [&str; 9] = [
     "tracing",
 ];
 
-/// A crate that stands for an outside thing, and the one part of the source that may know it.
+/// A crate that stands for an outside thing, and the part of the source that may know it; two parts where both need it.
 const HOMES: [(&str, &str); 30] = [
     ("arboard", "world/clipboard"),
     ("cap_fs_ext", "world/workspace/"),
@@ -53,7 +53,7 @@ const HOMES: [(&str, &str); 30] = [
     ("clap_mangen", "cli/pages"),
     ("directories", "settings/places"),
     ("git2", "git/"),
-    ("globset", "text/"),
+    ("globset", "text/|policy/pattern"),
     ("grep_matcher", "world/workspace/"),
     ("grep_regex", "world/workspace/"),
     ("grep_searcher", "world/workspace/"),
@@ -67,7 +67,7 @@ const HOMES: [(&str, &str); 30] = [
     ("pulldown_cmark", "cli/document"),
     ("quick_xml", "reply/cml/tag"),
     ("rusqlite", "world/ledger"),
-    ("tempfile", "world/"),
+    ("tempfile", "world/|git/"),
     ("sd_notify", "world/service/"),
     ("toml", "settings"),
     ("toml_edit", "settings/registry"),
@@ -77,13 +77,15 @@ const HOMES: [(&str, &str); 30] = [
 ];
 
 /// The parts of the world that its other parts may know: each is one thing that the system does, and knows no other part.
-const SHARED: [&str; 11] = [
+const SHARED: [&str; 13] = [
     "attributes",
-    "entry",
+    "compare",
+    "file_or_link",
     "folder",
     "hurry",
     "lease",
     "ownership",
+    "process",
     "programs",
     "sandbox",
     "scarce",
@@ -171,7 +173,9 @@ pub(super) fn crates_away_from_home(sources: &[Source]) -> Vec<String> {
     for source in sources {
         for (path, line) in &source.paths {
             let home = HOMES.iter().find(|(outside, _)| *outside == path[0]);
-            if let Some((outside, home)) = home.filter(|(_, home)| !source.name.starts_with(home)) {
+            if let Some((outside, home)) =
+                home.filter(|(_, home)| !home.split('|').any(|home| source.name.starts_with(home)))
+            {
                 found.push(format!(
                     "{}:{line} names {outside}, whose home is {home}",
                     source.name

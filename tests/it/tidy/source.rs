@@ -48,7 +48,7 @@ impl Source {
         let module = module(name);
         let mut walk = Walk {
             tests: &items.tests,
-            module: &module,
+            module: module.clone(),
             paths: Vec::new(),
             lines: BTreeSet::new(),
         };
@@ -213,7 +213,7 @@ impl<'ast> Visit<'ast> for Items {
 /// Finds the paths in tokens, those in macros too.
 struct Walk<'s> {
     tests: &'s [RangeInclusive<usize>],
-    module: &'s [String],
+    module: Vec<String>,
     paths: Vec<(Vec<String>, usize)>,
     lines: BTreeSet<usize>,
 }
@@ -238,6 +238,9 @@ impl Walk<'_> {
                 continue;
             }
             match &tokens[at] {
+                TokenTree::Ident(word) if word == "mod" && self.enters(&tokens[at + 1..]) => {
+                    at += 3;
+                }
                 TokenTree::Ident(first) => {
                     self.lines.insert(line);
                     let mut path = prefix.map(<[String]>::to_vec).unwrap_or_default();
@@ -271,6 +274,17 @@ impl Walk<'_> {
                 }
             }
         }
+    }
+
+    /// Walks a module that has its code in braces behind its name. False if this is none.
+    fn enters(&mut self, tokens: &[TokenTree]) -> bool {
+        let [TokenTree::Ident(name), TokenTree::Group(code), ..] = tokens else {
+            return false;
+        };
+        self.module.push(name.to_string());
+        self.stream(code.stream(), None);
+        self.module.pop();
+        true
     }
 
     /// Returns a path from `crate` on where it is told from this module.
