@@ -88,7 +88,7 @@ impl Journal for Books<'_> {
         let caught_up = memory.catch_up(now.div_euclid(1000));
         caught_up.map_err(NotStarted::because)?;
         let state = memory.state(Some(entry.number));
-        let record = memory.engine.record(entry.number);
+        let record = memory.novelty.record(entry.number);
         let unknown = "the ledger does not know this batch: paste the reply again";
         let record = record.ok_or_else(|| NotStarted::because(unknown))?;
         let begun = BatchStart {
@@ -100,7 +100,7 @@ impl Journal for Books<'_> {
             first,
             offer: entry.source,
         };
-        let present = memory.engine.present();
+        let present = memory.novelty.present();
         let sight = SavedState {
             state: &state,
             present: &present,
@@ -154,7 +154,7 @@ impl Journal for Books<'_> {
             let number = self.jobs[job].number;
             memory.step(Event::Ended(number, self.fates.clone()));
             let state = memory.state(None);
-            let present = memory.engine.present();
+            let present = memory.novelty.present();
             let sight = SavedState {
                 state: &state,
                 present: &present,

@@ -89,7 +89,7 @@ pub(super) fn offer_of(
     outcomes: &mut [Outcome],
     those: Range<usize>,
 ) {
-    let Some(record) = memory.engine.record(number) else {
+    let Some(record) = memory.novelty.record(number) else {
         return;
     };
     // Another batch of this run may do the same again, and know better what is done by now.

@@ -1,5 +1,5 @@
 //! What a listener remembers of its file, kept in the ledger: what was seen, what ran, which results blocks are its own.
-//! Decides nothing; the engine does.
+//! Decides nothing; `novelty` does.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -45,7 +45,7 @@ pub struct Memory {
     pub(super) file: FileId,
     /// The path that the file had before, if it was renamed since.
     pub(super) was: Option<PathBuf>,
-    pub(super) engine: NoveltyState,
+    pub(super) novelty: NoveltyState,
     /// The body last looked at.
     pub(super) looked: Option<Hash>,
     known: KnownBlocks,
@@ -108,7 +108,7 @@ impl Memory {
             let text = ledger.text(file, number).ok().flatten().unwrap_or_default();
             text.trim_start().to_owned()
         };
-        let engine =
+        let novelty =
             NoveltyState::from_text(seed, state, records, &mut text_of).map_err(|error| {
                 tracing::error!(%error, "cannot read the state of the notes file");
                 ledger.damaged()
@@ -134,7 +134,7 @@ impl Memory {
             pruned: 0,
             file,
             was,
-            engine,
+            novelty,
             looked,
             ticked: Vec::new(),
             lost: Vec::new(),
@@ -272,7 +272,7 @@ impl Memory {
         Ok(blocks.into_iter().find(|block| block.file == self.file))
     }
 
-    /// Has the engine look at a body, of which so many bytes stand above a block.
+    /// Has `novelty` look at a body, of which so many bytes stand above a block.
     pub(super) fn look(&mut self, look: Look<'_>, hash: Hash, above: usize) -> Vec<Effect> {
         let is_same = self.looked.replace(hash) == Some(hash);
         let text = match &self.known.body {
@@ -284,9 +284,9 @@ impl Memory {
         self.step(Event::Looked(look))
     }
 
-    /// Tells the engine what happened, and returns what is to be done about it.
+    /// Tells `novelty` what happened, and returns what is to be done about it.
     pub(super) fn step(&mut self, event: Event<'_>) -> Vec<Effect> {
-        novelty::step(&mut self.engine, event)
+        novelty::step(&mut self.novelty, event)
     }
 
     /// True if a body is the last one but for line ends and white space at the end of lines and of the text: editors change these by
@@ -318,7 +318,7 @@ impl Memory {
         Some(start..new.len() - end)
     }
 
-    /// Keeps what the engine made of a look: batches that were noted, and its state.
+    /// Keeps what `novelty` made of a look: batches that were noted, and its state.
     ///
     /// # Errors
     /// Where the ledger cannot be written: it is tried again with the next look, and before a batch begins.
@@ -360,7 +360,7 @@ impl Memory {
     fn keep_noted(&mut self, state: String, now: i64) -> Result<(), LedgerError> {
         let noted = self.unkept.iter().filter_map(|unkept| {
             Some(Noted {
-                record: self.engine.record(unkept.number)?,
+                record: self.novelty.record(unkept.number)?,
                 text: &unkept.text,
                 tasks: &unkept.tasks,
             })
@@ -368,7 +368,7 @@ impl Memory {
         let noted: Vec<_> = noted.collect();
         let sight = SavedState {
             state: &state,
-            present: &self.engine.present(),
+            present: &self.novelty.present(),
         };
         self.ledger.keep(self.file, &noted, sight, now)?;
         self.unkept.clear();
@@ -386,7 +386,7 @@ impl Memory {
     /// True if a task is not to be offered on behalf of a batch: it was done or tried again since, or is about to be.
     pub(super) fn is_over(&self, batch: Number, task: usize) -> bool {
         let over = logged(self.ledger.is_over(self.file, batch, task));
-        over.unwrap_or(true) || self.engine.is_chosen(batch, task)
+        over.unwrap_or(true) || self.novelty.is_chosen(batch, task)
     }
 
     /// Keeps what a batch that is about to begin finds in the ledger.
@@ -405,9 +405,9 @@ impl Memory {
         let looked = self.looked.map(|hash| hex(&hash)).unwrap_or_default();
         let bare = self.unread.block.filter(|_| self.frame.is_empty());
         let bare = bare.map_or(String::new(), |block| format!(" {}", bare_word(block)));
-        let is_at_rest = self.engine.is_at_rest(beginning);
+        let is_at_rest = self.novelty.is_at_rest(beginning);
         let rests = if is_at_rest { AT_REST } else { "" };
-        let state = self.engine.to_text(beginning);
+        let state = self.novelty.to_text(beginning);
         format!("{looked}{bare}{rests}\n{state}")
     }
 
@@ -451,7 +451,7 @@ impl Memory {
         for asked in asked {
             let latest = self.latest_of(asked.batch);
             let offer = Offer::of(latest, vec![asked.task]).approving(true);
-            let is_answered = self.engine.is_approved(latest, asked.task);
+            let is_answered = self.novelty.is_approved(latest, asked.task);
             if is_answered || offers.contains(&offer) {
                 continue;
             }
@@ -485,7 +485,7 @@ impl Memory {
             let whole = message
                 .as_ref()
                 .map(|said| self.question(asked.batch, task, said));
-            let is_answered = self.engine.is_approved(latest, task);
+            let is_answered = self.novelty.is_approved(latest, task);
             (!is_answered).then_some(((latest, task), Question { message, whole }))
         });
         questions.collect()
@@ -552,7 +552,7 @@ fn renamed(
     Ok(None)
 }
 
-/// Returns the body last looked at and the engine's state, as [`Memory::state`] put them together.
+/// Returns the body last looked at and the state of `novelty`, as [`Memory::state`] put them together.
 fn parted(kept: &str) -> (Option<Hash>, &str) {
     let (looked, state) = kept.split_once('\n').unwrap_or_default();
     (from_hex(looked), state)

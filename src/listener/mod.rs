@@ -1,6 +1,6 @@
 //! The listener: waits for a save, reads what is new in it, has that run, and hands out the results.
 //!
-//! This file is the loop, from top to bottom: wait, read, split, scan, decide, record, run, report, write back. The engine decides
+//! This file is the loop, from top to bottom: wait, read, split, scan, decide, record, run, report, write back. `novelty` decides
 //! what is new; nothing here does.
 
 pub mod board;
@@ -261,7 +261,7 @@ impl Listener<'_> {
     async fn take_in(&mut self, mut save: Save) {
         // Names the text without telling what is in it.
         let text = hex(&hash(&save.text)[..8]);
-        tracing::debug!(text, changed_ms = save.changed_ms, "looks");
+        tracing::debug!(%text, changed_ms = save.changed_ms, "looks");
         self.apply_settings();
         let is_start = !std::mem::replace(&mut self.pending.has_begun, true);
         // What could not begin before the last end of clada is tried again.
@@ -294,7 +294,7 @@ impl Listener<'_> {
         let scan = scan_for(&note.body, dialects);
         let look = Look {
             body: &note.body,
-            scan: &self.memory.engine.part(&note.body, scan),
+            scan: &self.memory.novelty.part(&note.body, scan),
             dialects,
             over: save.over,
             settled,
@@ -412,7 +412,11 @@ impl Listener<'_> {
     fn same_as(&self, number: Number, plan: &[TaskPlan]) -> Option<i64> {
         let now = clock::now_ms().div_euclid(1000);
         let is_whole = plan.iter().all(|plan| *plan == TaskPlan::Run);
-        let ran = || self.memory.engine.same_as(number, now - places::SAME_REPLY);
+        let ran = || {
+            self.memory
+                .novelty
+                .same_as(number, now - places::SAME_REPLY)
+        };
         is_whole.then(ran).flatten()
     }
 

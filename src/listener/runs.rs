@@ -422,7 +422,7 @@ impl Memory {
         put_aside(note, block, known)
     }
 
-    /// Tells the engine what could not begin, and offers what was left undone.
+    /// Tells `novelty` what could not begin, and offers what was left undone.
     fn close(&mut self, ran: &mut FinishedRun, jobs: &[DueBatch<'_>]) {
         let mut batches = Vec::new();
         for (end, job) in ran.jobs.iter().zip(jobs) {

@@ -71,7 +71,7 @@ impl Memory {
 
     /// True if nobody has done what is offered, and nobody is about to.
     fn is_open(&self, offer: &Offer, open: &OpenOffers) -> bool {
-        if self.engine.has_taken(offer) {
+        if self.novelty.has_taken(offer) {
             return false;
         }
         if offer.spot.is_some() {
@@ -81,7 +81,7 @@ impl Memory {
         let latest = self.latest(offer);
         if offer.approves {
             let is_asked = |(batch, task)| {
-                open.asked.contains(&(batch, task)) && !self.engine.is_approved(batch, task)
+                open.asked.contains(&(batch, task)) && !self.novelty.is_approved(batch, task)
             };
             return latest.adds() || latest.each().any(is_asked);
         }

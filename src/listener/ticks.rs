@@ -117,8 +117,8 @@ impl Listener<'_> {
         let mut lost = std::mem::take(&mut self.memory.lost);
         let mut void = (!lost.is_empty()).then_some(Void::Old);
         // One that could not begin is still ticked in the file where the results could not be written.
-        let engine = &self.memory.engine;
-        let is_new = |taken: &FoundTick| !engine.keeps(&taken.tick);
+        let novelty = &self.memory.novelty;
+        let is_new = |taken: &FoundTick| !novelty.keeps(&taken.tick);
         let (sure, others): (Vec<_>, Vec<_>) = taken
             .into_iter()
             .filter(is_new)
@@ -151,7 +151,7 @@ impl Listener<'_> {
             // Who says twice that a command may run has it run once.
             for (of, tasks) in &mut tick.offer.batches {
                 tasks.retain(|task| {
-                    !engine.is_approved(*of, *task) && answered.insert((*of, *task))
+                    !novelty.is_approved(*of, *task) && answered.insert((*of, *task))
                 });
             }
             tick.offer.batches.retain(|(_, tasks)| !tasks.is_empty());
@@ -200,7 +200,7 @@ impl Listener<'_> {
         for (of, task) in tick.offer.each() {
             let has_begun = match &tick.offer {
                 Offer { spot: Some(_), .. } => memory.is_over(of, task),
-                Offer { approves: true, .. } => memory.engine.is_approved(of, task),
+                Offer { approves: true, .. } => memory.novelty.is_approved(of, task),
                 _ => memory.ledger.ran_since(memory.file, of, task, source)?,
             };
             if has_begun {

@@ -1,4 +1,4 @@
-//! The records of batches: values that the engine decides by and the ledger keeps. Nothing here decides or stores.
+//! The records of batches: values that `novelty` decides by and the ledger keeps. Nothing here decides or stores.
 
 use std::hash::Hasher;
 

@@ -1,4 +1,4 @@
-//! The outside world: one file for each outside thing. These files do not know each other, nor the engine.
+//! The outside world: one file for each outside thing. These files do not know each other.
 //!
 //! Some are parts that others stand on: [`scarce`], under what may get no thread or open no file, [`attributes`] and [`lease`],
 //! under [`note_file`] and whatever else replaces files, [`folder`], under these and [`output_file`], [`hurry`], under what

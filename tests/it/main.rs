@@ -24,7 +24,6 @@ mod docs;
 mod doctor;
 mod edit;
 mod elsewhere;
-mod engine;
 #[cfg(target_os = "linux")]
 mod errors;
 mod exclude;
@@ -51,6 +50,7 @@ mod nesl;
 mod note;
 #[cfg(target_os = "linux")]
 mod notices;
+mod novelty;
 #[cfg(target_os = "linux")]
 mod odd_files;
 mod package;

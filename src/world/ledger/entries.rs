@@ -30,7 +30,7 @@ pub struct KnownFile {
 /// The outcome of the last look at a file.
 #[derive(Debug, Clone, Copy)]
 pub struct SavedState<'a> {
-    /// The engine's state, a text that only the engine understands.
+    /// The state of `novelty`, a text that only it understands.
     pub state: &'a str,
     /// The batches that are in the file: their details are not forgotten.
     pub present: &'a [Number],

@@ -1,4 +1,4 @@
-//! What of a save is new: `test-data/engine`, and a property of any series of saves.
+//! What of a save is new: `test-data/novelty`, and a property of any series of saves.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
@@ -42,8 +42,8 @@ fn the_state_of_a_clada_that_read_nothing_but_cml_says_so() {
 }
 
 #[test]
-fn cases_of_the_engine() {
-    cases::run("engine", |case, verdict| {
+fn cases_of_novelty() {
+    cases::run("novelty", |case, verdict| {
         let mut story = Story::default();
         let mut got = String::new();
         for block in &case.blocks {
@@ -101,7 +101,7 @@ fn cases_of_the_engine() {
     });
 }
 
-/// One file with what the engine knows of it, and what a ledger would keep.
+/// One file with what novelty knows of it, and what a ledger would keep.
 struct Story {
     state: NoveltyState,
     dialects: Dialects,
