@@ -1,6 +1,8 @@
 //! Why a save was not possible, in words. Owns the wording; never decides whether something is an error.
 
 use std::error::Error;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use git2::{ErrorCode, Index, RepositoryState};
@@ -200,7 +202,10 @@ impl SnapshotError {
     pub(super) fn conflicts(index: &Index) -> Self {
         let sides = index.conflicts().into_iter().flatten().flatten();
         let one = sides.filter_map(|side| side.our.or(side.their).or(side.ancestor));
-        Self::Conflicts(one.map(|entry| super::look::path_of(&entry)).collect())
+        Self::Conflicts(
+            one.map(|entry| OsStr::from_bytes(&entry.path).into())
+                .collect(),
+        )
     }
 
     pub(super) fn unreadable(path: &Path, cause: impl Error + Send + Sync + 'static) -> Self {

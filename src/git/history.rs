@@ -4,7 +4,6 @@ use git2::{Commit, Oid};
 
 use super::Store;
 use super::error::GitResult;
-use super::index::first_parent;
 use super::message::{self, Message};
 
 /// A commit of clada's.
@@ -136,4 +135,12 @@ impl Store {
     pub(super) fn commit_at(&self, hex: &str) -> GitResult<Commit<'_>> {
         Ok(self.repo.find_commit(Oid::from_str(hex)?)?)
     }
+}
+
+/// The first parent of a commit, if it has one.
+pub(super) fn first_parent<'r>(commit: &Commit<'r>) -> Result<Option<Commit<'r>>, git2::Error> {
+    if commit.parent_count() == 0 {
+        return Ok(None);
+    }
+    commit.parent(0).map(Some)
 }

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use git2::{Commit, Index, Oid, Tree};
 
 use super::error::GitResult;
-use super::history::Saved;
+use super::history::{Saved, first_parent};
 use super::stage::{self, Staged};
 use super::target::remove;
 use super::tree::{self, TreeEdit};
@@ -196,12 +196,4 @@ impl Store {
     pub(super) fn empty_tree(&self) -> Result<Oid, git2::Error> {
         self.repo.treebuilder(None)?.write()
     }
-}
-
-/// The first parent of a commit, if it has one.
-pub(super) fn first_parent<'r>(commit: &Commit<'r>) -> Result<Option<Commit<'r>>, git2::Error> {
-    if commit.parent_count() == 0 {
-        return Ok(None);
-    }
-    commit.parent(0).map(Some)
 }

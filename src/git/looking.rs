@@ -8,7 +8,7 @@ use git2::{Commit, ErrorCode, Index, Oid, Reference, Tree};
 use sha2::{Digest, Sha256};
 
 use super::error::GitResult;
-use super::index::first_parent;
+use super::history::first_parent;
 use super::{Message, SaveScope, Saved, SnapshotError, Snapshots, Store, look, recorded};
 use crate::text::hex::hex;
 

@@ -12,7 +12,7 @@ use git2::{Commit, ErrorCode, ObjectType, Oid, Sort};
 
 use super::error::GitResult;
 use super::history::Saved;
-use super::index::first_parent;
+use super::history::first_parent;
 use super::message::{CommitStep, Message};
 use super::program::NewCommit;
 use super::{SnapshotError, Snapshots, Store, subject};

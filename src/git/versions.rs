@@ -5,7 +5,7 @@ use std::path::Path;
 use git2::{Commit, ObjectType, Oid};
 
 use super::error::GitResult;
-use super::index::first_parent;
+use super::history::first_parent;
 use super::message;
 use super::{Snapshots, Store};
 

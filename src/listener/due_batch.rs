@@ -4,7 +4,7 @@ use crate::listener::memory::Memory;
 use crate::novelty::{Effect, Look};
 use crate::reply::record::{Number, TaskPlan, TickSource};
 use crate::reply::scan::{alone, scan};
-use crate::reply::task::{Batch, Scan, Task};
+use crate::reply::task::{Batch, Scan};
 use crate::run::Job;
 
 /// A batch that is to run, with its entry in the ledger.
@@ -84,7 +84,7 @@ impl<'s> DueBatch<'s> {
             plan,
             place,
             text: alone(place.text, batch),
-            tasks: names(&batch.tasks),
+            tasks: batch.names(),
             again: None,
             source: None,
             same_as: None,
@@ -145,10 +145,4 @@ impl<'s> DueBatch<'s> {
             plan: self.plan.clone(),
         }
     }
-}
-
-/// Returns command and target of each task.
-pub(super) fn names(tasks: &[Task<'_>]) -> Vec<(String, String)> {
-    let name = |task: &Task<'_>| (task.command_name().to_owned(), task.target().into_owned());
-    tasks.iter().map(name).collect()
 }

@@ -10,7 +10,6 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 
 use crate::clock;
-use crate::listener::due_batch::names;
 use crate::listener::site::Retention;
 use crate::listener::ticked::{FoundTick, Ticked};
 use crate::listener::unread::Unread;
@@ -334,12 +333,12 @@ impl Memory {
                 Some(Unkept {
                     number: *number,
                     text: alone(look.body, batch),
-                    tasks: names(&batch.tasks),
+                    tasks: batch.names(),
                 })
             }
             Effect::RememberPart { batch, number } => {
                 let text = part_alone(look.body, &look.scan.batches[*batch])?;
-                let tasks = names(&scan(&text).batches.first()?.tasks);
+                let tasks = scan(&text).batches.first()?.names();
                 Some(Unkept {
                     number: *number,
                     text,

@@ -74,6 +74,12 @@ impl<'t> Batch<'t> {
         let mut actions = self.tasks.iter().flat_map(|task| &task.action);
         actions.any(Action::changes)
     }
+
+    /// Returns command and target of each task.
+    pub fn names(&self) -> Vec<(String, String)> {
+        let name = |task: &Task<'_>| (task.command_name().to_owned(), task.target().into_owned());
+        self.tasks.iter().map(name).collect()
+    }
 }
 
 /// The state of a batch, by which it may run or not.
