@@ -1,7 +1,7 @@
 //! The listener: waits for a save, reads what is new in it, has that run, and hands out the results.
 //!
 //! This file is the loop, from top to bottom: wait, read, split, scan, decide, record, run, report, write back. `novelty` decides
-//! what is new; nothing here does.
+//! what is new.
 
 pub mod board;
 mod books;

@@ -4,36 +4,10 @@
 use std::collections::{BTreeSet, HashMap};
 use std::mem;
 
-use super::seen::{SeenBatch, Unfound};
+use super::seen::{Candidate, SeenBatch, Unfound};
 use super::{Look, enclosure, problems, prose};
 use crate::reply::record::{Key, Number, Prose, Seed};
-use crate::reply::task::{Batch, BatchState};
-
-/// A batch of a body that was not in the last.
-pub(super) struct Candidate<'c> {
-    pub(super) index: usize,
-    pub(super) batch: &'c Batch<'c>,
-    pub(super) key: Key,
-    pub(super) prose: Prose,
-}
-
-impl<'c> Candidate<'c> {
-    pub(super) fn text<'l>(&self, look: &Look<'l>) -> &'l str {
-        &look.body[self.batch.span.clone()]
-    }
-
-    /// It as a batch that is there, with this number.
-    pub(super) fn seen(&self, number: Number, look: &Look<'_>) -> SeenBatch {
-        SeenBatch {
-            number,
-            key: self.key,
-            prose: self.prose,
-            text: self.text(look).into(),
-            bared: false,
-            swallowed: false,
-        }
-    }
-}
+use crate::reply::task::BatchState;
 
 /// The batches of a body.
 #[derive(Default)]

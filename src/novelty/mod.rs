@@ -44,11 +44,11 @@ use crate::reply::record::{
 };
 use crate::reply::task::{Batch, Command, Task};
 
-use body::{BodyReading, Candidate};
+use body::BodyReading;
 use enclosure::{Enclosure, Enclosures};
 pub use event::{Effect, Event, Look, OfferReason};
 use kept::KeptState;
-use seen::{EarlierPlace, SeenBatch, Uncertainty, Unfound};
+use seen::{Candidate, EarlierPlace, SeenBatch, Uncertainty, Unfound};
 use verdict::{BatchVerdict, NotedAs, Scene};
 
 /// The most characters that somebody types between two saves; who adds more has pasted it.

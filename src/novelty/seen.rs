@@ -7,10 +7,36 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::body::Candidate;
 use super::{Look, is_lone};
 use crate::reply::record::{Key, Number, Prose, Seed};
 use crate::reply::scan::scan;
+use crate::reply::task::Batch;
+
+/// A batch of a body that was not in the last.
+pub(super) struct Candidate<'c> {
+    pub(super) index: usize,
+    pub(super) batch: &'c Batch<'c>,
+    pub(super) key: Key,
+    pub(super) prose: Prose,
+}
+
+impl<'c> Candidate<'c> {
+    pub(super) fn text<'l>(&self, look: &Look<'l>) -> &'l str {
+        &look.body[self.batch.span.clone()]
+    }
+
+    /// It as a batch that is there, with this number.
+    pub(super) fn seen(&self, number: Number, look: &Look<'_>) -> SeenBatch {
+        SeenBatch {
+            number,
+            key: self.key,
+            prose: self.prose,
+            text: self.text(look).into(),
+            bared: false,
+            swallowed: false,
+        }
+    }
+}
 
 /// A batch that was in a body and needs no run any more: one for each time that its text is there.
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -1,9 +1,9 @@
 //! Judges a batch that was not in the last body, by one rule after the other. Changes nothing.
 
-use super::body::Candidate;
 use super::enclosure::{Enclosure, Enclosures, Placement};
 use super::event::Look;
 use super::revision::{self, Draft, Revision};
+use super::seen::Candidate;
 use super::seen::SeenBatch;
 use super::{NoveltyState, OfferReason, TYPED, is_lone};
 use crate::reply::record::{Fate, Key, Number, TaskPlan};
