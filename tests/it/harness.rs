@@ -239,6 +239,11 @@ impl Project {
     /// Clada's program as somebody whom permissions bind, which root is not; the project becomes theirs. `None`, and a line that
     /// says so, where that cannot be had.
     pub(crate) fn as_user(&self) -> Option<impl Fn() -> Command> {
+        self.as_user_with(65534)
+    }
+
+    /// The same as a user with this id, who has no other processes.
+    pub(crate) fn as_user_with(&self, id: u32) -> Option<impl Fn() -> Command> {
         let mut start = vec![OsString::from(env!("CARGO_BIN_EXE_clada"))];
         if rustix::process::geteuid().is_root() {
             let top = self.top.path();
@@ -250,14 +255,15 @@ impl Project {
                 done.is_ok_and(|done| done.status.success())
             };
             let mut chown = self.command("chown");
-            let is_theirs = works(chown.args(["-R", "65534:65534"]).arg(top));
-            let nobody = ["--reuid=65534", "--regid=65534", "--clear-groups"];
-            if !is_theirs || !works(self.command("setpriv").args(nobody).arg("true")) {
+            let is_theirs = works(chown.args(["-R", &format!("{id}:{id}")]).arg(top));
+            let (user, group) = (format!("--reuid={id}"), format!("--regid={id}"));
+            let they = [user.as_str(), &group, "--clear-groups"];
+            if !is_theirs || !works(self.command("setpriv").args(they).arg("true")) {
                 skip("cannot become another user here");
                 return None;
             }
             start = std::iter::once("setpriv")
-                .chain(nobody)
+                .chain(they)
                 .map(OsString::from)
                 .collect();
             start.push(copy.into());

@@ -158,7 +158,7 @@ fn a_command_ends_with_a_message_where_there_is_not_enough() {
     let project = Project::with_git();
     let reply = exec("echo one >> runs.txt");
     project.write("reply.md", &reply);
-    let Some(clada) = project.as_user() else {
+    let Some(clada) = project.as_user_with(65_432) else {
         return;
     };
     // Those that the system's own start needs fail without clada.
@@ -188,7 +188,7 @@ fn a_command_ends_with_a_message_where_there_is_not_enough() {
         let mut command = clada();
         command.args(args);
         let (mut code, mut said) = (None, String::new());
-        // Where another test has processes of that user, clada itself cannot be started.
+        // While a process of this user from the last time ends, clada itself cannot be started.
         let has_begun = || {
             let ended = Ended::of(limited(&command, "--nproc=1"), "");
             (code, said) = (ended.code, ended.out + &ended.err);
