@@ -76,7 +76,7 @@ pub struct Outcome {
     pub target: String,
     pub status: Status,
     /// One line, in a failure with the next step. Where it is a question, each command that it is about is a line of its own
-    /// behind that: see [`super::question`].
+    /// behind that: see [`crate::reply::question`].
     pub message: Option<String>,
     /// The cause of a failure, for dialects that have words of their own for it.
     pub fault: Fault,

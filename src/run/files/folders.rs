@@ -2,8 +2,9 @@
 
 use serde_json::json;
 
-use super::moved::shown;
-use super::{failed, named, not_found, refused};
+use super::moved::{shown, to_delete};
+use super::named_file::NamedFile;
+use super::{failed, named};
 use crate::report::fault::Fault;
 use crate::report::outcome::Outcome;
 use crate::world::workspace::{FileKind, FsError, ProjectFiles};
@@ -39,19 +40,16 @@ pub(super) fn remove(
     files: &mut dyn ProjectFiles,
     preview: bool,
 ) -> Result<Outcome, Box<Outcome>> {
-    let rel = named::existing(path, files)?;
-    if rel.is_root() {
-        return Err(refused("the project folder itself cannot be deleted"));
-    }
-    let place = files.place(&rel, false)?;
-    match files.kind(&place)? {
-        Some(FileKind::Dir) => files.remove_folder(&place)?,
-        Some(FileKind::Link) => {
+    let (NamedFile { rel, place }, kind) = to_delete(path, files)?;
+    match kind {
+        FileKind::Dir => files.remove_folder(&place)?,
+        FileKind::Link => {
             let message = format!("`{rel}` is a link, not a folder: use `delete`");
             return Err(failed(Fault::NotAFolder, message));
         }
-        Some(_) => return Err(FsError::NotAFolder(rel.to_string()).into()),
-        None => return Err(not_found(&rel, files)),
+        FileKind::File | FileKind::Other => {
+            return Err(FsError::NotAFolder(rel.to_string()).into());
+        }
     }
     Ok(Outcome {
         data: json!({ "path": rel.to_string() }),

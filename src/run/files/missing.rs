@@ -8,6 +8,7 @@ use crate::edit::{self, Edit};
 use crate::reply::path::RelPath;
 use crate::report::fault::Fault;
 use crate::report::outcome::Outcome;
+use crate::text::names::typos;
 use crate::world::workspace::{FileKind, ProjectFiles, ResolvedPath, TreeQuery};
 
 /// The number of names that are told.
@@ -184,7 +185,7 @@ fn alike(name: &str, folder: &str, files: &dyn ProjectFiles) -> Vec<String> {
 /// Returns the likeness of two names, from 0 to 1. One slip of the keyboard is very like, however short the name is.
 fn likeness(a: &str, b: &str) -> f64 {
     let (a, b) = (a.to_lowercase(), b.to_lowercase());
-    if strsim::osa_distance(&a, &b) <= 1 {
+    if typos(&a, &b) <= 1 {
         return 1.0;
     }
     strsim::jaro_winkler(&a, &b)

@@ -202,6 +202,22 @@ fn free_place(
     Ok(place)
 }
 
+/// Finds what is to be deleted, a link itself and not what it leads to.
+pub(super) fn to_delete(
+    path: &str,
+    files: &dyn ProjectFiles,
+) -> Result<(NamedFile, FileKind), Box<Outcome>> {
+    let rel = named::existing(path, files)?;
+    if rel.is_root() {
+        return Err(refused("the project folder itself cannot be deleted"));
+    }
+    let place = files.place(&rel, false)?;
+    match files.kind(&place)? {
+        Some(kind) => Ok((NamedFile { rel, place }, kind)),
+        None => Err(not_found(&rel, files)),
+    }
+}
+
 pub(super) fn delete(
     path: &str,
     only_file: bool,
@@ -209,18 +225,10 @@ pub(super) fn delete(
     files: &mut dyn ProjectFiles,
     preview: bool,
 ) -> Result<Outcome, Box<Outcome>> {
-    let rel = named::existing(path, files)?;
-    if rel.is_root() {
-        return Err(refused("the project folder itself cannot be deleted"));
-    }
-    let place = files.place(&rel, false)?;
-    let Some(kind) = files.kind(&place)? else {
-        return Err(not_found(&rel, files));
-    };
+    let (file, kind) = to_delete(path, files)?;
     if only_file && kind == FileKind::Dir {
-        return Err(FsError::IsAFolder(rel.to_string()).into());
+        return Err(FsError::IsAFolder(file.rel.to_string()).into());
     }
-    let file = NamedFile { rel, place };
     let is_read = preview || !held.is_empty();
     let old = is_read.then(|| files.read(&file.place).ok()).flatten();
     let old = old.as_ref().map(|content| content.bytes.as_slice());

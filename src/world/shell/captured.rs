@@ -147,7 +147,7 @@ impl Captured {
     }
 }
 
-/// Returns the bytes as text: what [`Plain`] has written is UTF-8, and only a spool that was tampered with is not.
+/// Returns the bytes as text: what [`plain`](crate::text::plain) has written is UTF-8, and only a spool that was tampered with is not.
 fn text(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes)
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())

@@ -1,7 +1,7 @@
 //! The project's files: the only way from a path of a reply to the disk. Nothing else touches project files.
 //!
 //! [`Disk`] does what it is told, confined to the root by directory handles; [`Preview`] does the same in memory, for a
-//! dry run. What the commands mean is `file_task`'s business.
+//! dry run. What the commands mean is the business of `run/files`.
 
 mod disk;
 mod entry;
