@@ -1,6 +1,7 @@
 //! Figures of the library alone, on text that is in memory.
 
 use std::fmt::Write;
+use std::sync::Arc;
 
 use clada::novelty::{self, Event, Look, NoveltyState};
 use clada::reply::dialect::Dialects;
@@ -273,6 +274,10 @@ const RESULTS: &str =
 struct Own(String);
 
 impl Blocks for Own {
+    fn written(&self) -> &[Arc<str>] {
+        &[]
+    }
+
     fn is_known(&self, canonical: &str) -> bool {
         canonical == self.0
     }

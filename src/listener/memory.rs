@@ -32,6 +32,9 @@ pub(super) type Hash = [u8; 32];
 /// Behind the hash of a body that nothing is to be done about.
 const AT_REST: &str = " at rest";
 
+/// The number of the newest blocks whose texts are remembered.
+const WRITTEN: usize = 4;
+
 /// The time between two checks of the ledger's limits, in seconds.
 const PRUNE_EVERY: i64 = 24 * 60 * 60;
 
@@ -119,13 +122,17 @@ impl Memory {
         let is_bare = unread
             .block
             .is_some_and(|block| first.split(' ').any(|word| word == bare_word(block)));
-        let newest = ledger.newest(file)?.filter(|_| !is_bare);
+        let newest = ledger.newest(file)?;
+        let written = newest.iter().map(|block| note::canonical(block).into());
+        let written = written.collect();
+        let newest = newest.filter(|_| !is_bare);
         let frame = newest.map_or(String::new(), |block| note::unticked(&block));
         Ok(Self {
             before: body.clone(),
             known: KnownBlocks {
                 seed,
                 keys: Arc::new(keys),
+                written,
                 body,
             },
             ledger,
@@ -161,6 +168,7 @@ impl Memory {
         let of_file = KnownBlocks {
             seed: ledger.seed(),
             keys: Arc::new(ledger.blocks(known.id)?.into_iter().collect()),
+            written: Vec::new(),
             body: LastBody::Hash(looked),
         };
         let note = note::split(text, &of_file);
@@ -188,7 +196,7 @@ impl Memory {
         if let Some(block) = note::top_block(text) {
             let key = note::key(self.known.seed, block);
             if !self.known.keys.contains(&key) && matches!(self.block(key), Ok(Some(_))) {
-                self.know(key);
+                self.know(block);
             }
         }
         note::split(text, &self.known)
@@ -505,10 +513,8 @@ impl Memory {
 
     /// Learns of a block that shows a run that goes on. If it cannot be kept it is known as long as clada runs.
     pub(super) fn add_running(&mut self, block: &str, now: i64) -> KnownBlocks {
-        let key = note::key(self.known.seed, block);
-        self.know(key);
         let new = NewBlock {
-            key,
+            key: self.know(block),
             text: block,
             offers: &[],
             is_result: false,
@@ -517,8 +523,15 @@ impl Memory {
         self.known()
     }
 
-    pub(super) fn know(&mut self, key: Key) {
-        Arc::make_mut(&mut self.known.keys).insert(key);
+    /// Learns of a block that is clada's, and returns its key.
+    pub(super) fn know(&mut self, block: &str) -> Key {
+        let known = &mut self.known;
+        let block = note::canonical(block);
+        let key = known.seed.key(&block);
+        Arc::make_mut(&mut known.keys).insert(key);
+        known.written.insert(0, block.into());
+        known.written.truncate(WRITTEN);
+        key
     }
 }
 
@@ -540,6 +553,7 @@ fn renamed(
         let known = KnownBlocks {
             seed,
             keys: Arc::new(keys),
+            written: Vec::new(),
             body: LastBody::None,
         };
         let body = hash(&note::split(text, &known).body);
@@ -582,6 +596,8 @@ fn from_hex(text: &str) -> Option<Hash> {
 pub(super) struct KnownBlocks {
     seed: Seed,
     keys: Arc<HashSet<Key>>,
+    /// The canonical texts of the newest, as many as may be on top of the notes while others are written.
+    written: Vec<Arc<str>>,
     body: LastBody,
 }
 
@@ -601,6 +617,10 @@ enum LastBody {
 impl Blocks for KnownBlocks {
     fn is_known(&self, canonical: &str) -> bool {
         self.keys.contains(&self.seed.key(canonical))
+    }
+
+    fn written(&self) -> &[Arc<str>] {
+        &self.written
     }
 
     fn is_pasted(&self, above: &str, below: &str) -> bool {

@@ -3,7 +3,6 @@
 
 use crate::listener::memory::{Memory, logged};
 use crate::listener::unread::{Shows, Telling, Unread};
-use crate::reply::note;
 use crate::reply::record::{Number, Offer};
 use crate::report::Report;
 use crate::world::ledger::{BlockId, LedgerError, NewBlock};
@@ -110,10 +109,8 @@ impl Memory {
         shows: Shows,
         now: i64,
     ) -> Result<BlockId, LedgerError> {
-        let key = note::key(self.ledger.seed(), block);
-        self.know(key);
         let new = NewBlock {
-            key,
+            key: self.know(block),
             text: block,
             offers,
             is_result: true,

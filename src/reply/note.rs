@@ -4,6 +4,7 @@
 //! to the byte, with LF, CRLF and a BOM, which stays first in the file.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use memchr::memmem;
 
@@ -33,7 +34,7 @@ pub struct Note<'t> {
     /// The results blocks that were taken off, from the top.
     pub blocks: Vec<ResultsBlock<'t>>,
     pub body: Cow<'t, str>,
-    /// The length of the body's part that the user pasted above the block, in bytes.
+    /// The length of the body's part that the user pasted above the block or into it, in bytes.
     pub above: usize,
     /// All that was taken off, with the lines above and below the blocks.
     pub frame: &'t str,
@@ -81,6 +82,9 @@ fn is_ticked(line: &str) -> bool {
 pub trait Blocks {
     /// True if clada wrote a block, by its canonical text.
     fn is_known(&self, canonical: &str) -> bool;
+
+    /// The canonical texts of the blocks that clada wrote last: what the user put into one of them is known by it.
+    fn written(&self) -> &[Arc<str>];
 
     /// True if the user pasted the text above a block of clada's: it was not in the last body, of which `below` is the
     /// rest, or it stood above the block there.
@@ -139,14 +143,22 @@ fn part_bom(text: &str) -> (&str, &str) {
 }
 
 /// Takes a text apart. Blocks that clada wrote go from the very top, as many as follow each other there; so does one
-/// that it did not write, as the first. Another block of clada's goes where the user pasted above it. Any other is the
-/// user's quotation and stays.
+/// that it did not write, as the first. Lines that the user put into the first one stay, on top of the body. Another block of
+/// clada's goes where the user pasted above it. Any other is the user's quotation and stays.
 pub fn split<'t>(text: &'t str, known: &dyn Blocks) -> Note<'t> {
     let (bom, mut body) = part_bom(text);
     let whole = body;
     let mut blocks = Vec::new();
+    let mut inside = String::new();
     while let Some((text, end)) = block_at(body) {
-        let block = ResultsBlock::of(text, known);
+        let mut block = ResultsBlock::of(text, known);
+        if blocks.is_empty()
+            && !block.is_known
+            && let Some(added) = pasted_into(text, known)
+        {
+            inside = added;
+            block.is_known = true;
+        }
         if !block.is_known && !blocks.is_empty() {
             break;
         }
@@ -173,15 +185,20 @@ pub fn split<'t>(text: &'t str, known: &dyn Blocks) -> Note<'t> {
         };
     }
     let frame = &whole[..whole.len() - body.len()];
+    let above = if inside.is_empty() {
+        0
+    } else {
+        bom.len() + inside.len()
+    };
     let body = match bom {
         _ if blocks.is_empty() => Cow::Borrowed(text),
-        "" => Cow::Borrowed(body),
-        bom => Cow::Owned(format!("{bom}{body}")),
+        "" if inside.is_empty() => Cow::Borrowed(body),
+        bom => Cow::Owned(format!("{bom}{inside}{body}")),
     };
     Note {
         blocks,
         body,
-        above: 0,
+        above,
         frame,
     }
 }
@@ -264,6 +281,23 @@ fn pasted_above<'t>(
     })
 }
 
+/// The lines that were put into a block that clada wrote, whose own lines are all there.
+fn pasted_into(block: &str, known: &dyn Blocks) -> Option<String> {
+    known.written().iter().find_map(|written| {
+        let mut own = written.split('\n').peekable();
+        let mut added = String::new();
+        for line in block.split_inclusive('\n') {
+            if own.next_if(|own| *own == without_tick(line)).is_none() && trimmed(line) != END {
+                added += line;
+            }
+        }
+        if added.trim().is_empty() {
+            added.clear();
+        }
+        own.peek().is_none().then_some(added)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -272,9 +306,17 @@ mod tests {
         "📋 Copied to clipboard at 10:32:45\n=== CLADA RESULTS ===\n1 ✅ delete a\n=== END ===\n";
 
     /// clada wrote [`BLOCK`] on top of this body.
-    struct Wrote(&'static str);
+    struct Wrote(&'static str, [Arc<str>; 1]);
+
+    fn wrote(body: &'static str) -> Wrote {
+        Wrote(body, [canonical(BLOCK).into()])
+    }
 
     impl Blocks for Wrote {
+        fn written(&self) -> &[Arc<str>] {
+            &self.1
+        }
+
         fn is_known(&self, text: &str) -> bool {
             text == canonical(BLOCK)
         }
@@ -285,13 +327,13 @@ mod tests {
     }
 
     fn body(text: &str, last: &'static str) -> String {
-        split(text, &Wrote(last)).body.into_owned()
+        split(text, &wrote(last)).body.into_owned()
     }
 
     #[test]
     fn block_is_taken_off_at_the_top_only() {
         let text = join(BLOCK, "notes\n");
-        let note = split(&text, &Wrote("notes\n"));
+        let note = split(&text, &wrote("notes\n"));
         assert_eq!(note.body, "notes\n");
         assert!(matches!(
             note.blocks[..],
@@ -316,7 +358,7 @@ mod tests {
         let quoted = format!("{foreign}notes\n");
         assert_eq!(body(&format!("{own}{quoted}"), ""), quoted);
         let text = format!("{foreign}{quoted}");
-        let note = split(&text, &Wrote(""));
+        let note = split(&text, &wrote(""));
         assert_eq!(note.body, quoted);
         assert!(matches!(
             note.blocks[..],
@@ -340,7 +382,7 @@ mod tests {
         let notes = "\u{feff}one\r\ntwo\r\n";
         let text = join(BLOCK, notes);
         assert!(text.starts_with("\u{feff}📋") && text.contains("=== END ===\r\n\r\none\r\n"));
-        let note = split(&text, &Wrote(""));
+        let note = split(&text, &wrote(""));
         assert_eq!(note.body, notes);
         assert!(note.blocks[0].is_known);
     }
@@ -359,13 +401,37 @@ mod tests {
     }
 
     #[test]
+    fn pasted_into_the_block() {
+        let text = join(BLOCK, "\u{feff}old\r\n");
+        let reply = "a reply\r\n\r\nof two lines\r\n";
+        let starts = text.match_indices('\n').map(|(at, _)| at + 1);
+        for at in starts.skip(1).take(2) {
+            let mut text = text.clone();
+            text.insert_str(at, reply);
+            let known = wrote("old\r\n");
+            let note = split(&text, &known);
+            assert_eq!(note.body, format!("\u{feff}{reply}old\r\n"));
+            assert_eq!(note.above, '\u{feff}'.len_utf8() + reply.len());
+            assert!(note.blocks[0].is_known);
+            assert_eq!(body(&join(BLOCK, &note.body), ""), note.body);
+        }
+        let blank = BLOCK.replace("1 ✅", "\n1 ✅") + "\nold\n";
+        let known = wrote("old\n");
+        let note = split(&blank, &known);
+        assert_eq!(note.body, "old\n");
+        assert!(note.blocks[0].is_known);
+        let other = BLOCK.replace("delete a", "delete b\nmore");
+        assert!(!split(&other, &known).blocks[0].is_known);
+    }
+
+    #[test]
     fn a_packet_on_top_is_results_with_or_without_the_name_of_its_notes() {
         let packet = &BLOCK[BLOCK.find('\n').unwrap() + 1..];
         let outputs = "=== OUTPUTS ===\n\n[1] delete a:\n=== END ===\n";
         let rest = format!("{outputs}{}", join(BLOCK, "notes\n"));
         for first in [String::new(), format!("{RESULTS_OF}~/clada.md\n")] {
             let text = format!("{first}{packet}\n{rest}");
-            let note = split(&text, &Wrote("notes\n"));
+            let note = split(&text, &wrote("notes\n"));
             assert!(matches!(
                 note.blocks[..],
                 [ResultsBlock { is_known: true, .. }]

@@ -1,5 +1,7 @@
 //! The results block on top of the notes: taking it off gives back the user's text, to the byte, whatever is in either.
 
+use std::sync::Arc;
+
 use clada::reply::note::{Blocks, END, RESULTS, canonical, join, split};
 use clada::reply::question::parted;
 use clada::reply::record::{Key, Offer, Spot};
@@ -182,6 +184,10 @@ struct Wrote<'w> {
 }
 
 impl Blocks for Wrote<'_> {
+    fn written(&self) -> &[Arc<str>] {
+        &[]
+    }
+
     fn is_known(&self, text: &str) -> bool {
         text == canonical(self.block)
     }

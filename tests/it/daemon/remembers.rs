@@ -1027,6 +1027,33 @@ fn what_could_not_be_noted_is_noted_later() {
 }
 
 #[test]
+fn what_is_put_into_the_results_runs_and_stays() {
+    let project = Project::new();
+    let old = say("one") + "below\n";
+    let watching = listen(&project);
+    save(&project, &old);
+    wait_for_results(&project, "1 ✅ exec echo one");
+    let put = |text: &str| {
+        let notes = project.read(NOTES);
+        let at = notes.find("1 ✅").expect("results");
+        let (above, below) = notes.split_at(at);
+        save_by_rename(&project.path(NOTES), format!("{above}{text}{below}"));
+    };
+    let new = say("two") + "a remark\n";
+    put(&new);
+    let notes = wait_for_results(&project, "1 ✅ exec echo two");
+    assert_eq!(notes.body, format!("{new}{old}"));
+    watching.stop(Signal::TERM);
+    let watching = listen(&project);
+    let newest = say("three");
+    put(&newest);
+    let notes = wait_for_results(&project, "1 ✅ exec echo three");
+    assert_eq!(notes.body, format!("{newest}{new}{old}"));
+    assert_eq!(ran(&project), ["one", "two", "three"]);
+    changes_nothing(&project, &watching, || ());
+}
+
+#[test]
 fn what_stands_behind_a_batch_that_was_stopped_waits_for_the_user_too() {
     let project = Project::new();
     let watching = listen(&project);
