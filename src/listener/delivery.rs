@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::clock;
-use crate::listener::memory::{KnownBlocks, Memory, logged};
+use crate::listener::last_notes::KnownBlocks;
+use crate::listener::memory::{Memory, logged};
 use crate::listener::observer::{News, Observer};
 use crate::listener::site::Listening;
 use crate::listener::ticked::Ticked;
@@ -310,12 +311,12 @@ impl Delivery {
         let Some(due) = &mut self.unwritten else {
             return;
         };
-        let known = memory.known();
+        let known = memory.last.known();
         let mut ticked = Vec::new();
         match merge(&self.note, text, &due.block, &known, &mut ticked) {
             Ok(done) => {
                 memory.ticked_meanwhile(&ticked);
-                memory.shows(&due.block);
+                memory.last.shows(&due.block);
                 for kept in &done.saved {
                     self.observer.trouble(&format!(
                         "your notes file lacks a save that came in meanwhile: compare it with {}",

@@ -2,38 +2,27 @@
 //! Decides nothing; `novelty` does.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-use sha2::{Digest, Sha256};
 
 use crate::clock;
+use crate::listener::last_notes::{Hash, KnownBlocks, LastNotes};
 use crate::listener::site::Retention;
-use crate::listener::ticked::{FoundTick, Ticked};
+use crate::listener::ticked::{FoundTick, KnownTicks, Ticked};
 use crate::listener::unread::Unread;
 use crate::novelty::{self, Effect, Event, Look, NoveltyState};
-use crate::reply::note::{self, Blocks, Note};
+use crate::reply::note::{self, Note};
 use crate::reply::question::{self, Question};
-use crate::reply::record::{Key, Number, Offer, Seed, Tick, TickSource};
+use crate::reply::record::{Key, Number, Offer, Tick};
 use crate::reply::scan::{alone, part_alone, scan};
 use crate::reply::task::Action;
 use crate::report::{self, Offered, Report};
-use crate::text::hex::hex;
 use crate::text::mask::Mask;
 use crate::world::ledger::{
     BlockId, FileId, KnownBlock, Ledger, LedgerError, LogBatch, NewBlock, Noted, SavedState,
 };
 
-/// The hash of a body.
-pub(super) type Hash = [u8; 32];
-
 /// Behind the hash of a body that nothing is to be done about.
 const AT_REST: &str = " at rest";
-
-/// The number of the newest blocks whose texts are remembered.
-const WRITTEN: usize = 4;
 
 /// The time between two checks of the ledger's limits, in seconds.
 const PRUNE_EVERY: i64 = 24 * 60 * 60;
@@ -42,31 +31,24 @@ const PRUNE_EVERY: i64 = 24 * 60 * 60;
 pub struct Memory {
     pub(super) ledger: Ledger,
     pub(super) limits: Retention,
-    /// The time of the last check, in seconds since 1970.
-    pruned: i64,
     pub(super) file: FileId,
-    /// The path that the file had before, if it was renamed since.
-    pub(super) was: Option<PathBuf>,
     pub(super) novelty: NoveltyState,
-    /// The body last looked at.
-    pub(super) looked: Option<Hash>,
-    known: KnownBlocks,
-    /// The body looked at before that.
-    before: LastBody,
-    /// The ticks of the user's commands in blocks that clada took off before it looked at them.
-    pub(super) ticked: Vec<FoundTick>,
-    /// Other ticks that were found there. They are still to be told of.
-    pub(super) lost: Vec<FoundTick>,
-    /// The text on top of the notes when they were looked at last, or written: the results, ticks aside, and the line above them.
-    frame: String,
-    /// The state as the ledger has it.
-    kept: String,
-    /// The batches that are not in the ledger yet. The state must not get there without it: its batches would be new after a restart.
-    unkept: Vec<Unkept>,
+    pub(super) last: LastNotes,
+    pub(super) ticks: KnownTicks,
     /// The newest results block.
     pub(super) unread: Unread,
-    /// Ticks that do not count, and were told of.
-    pub(super) ignored: HashSet<TickSource>,
+    kept: Kept,
+}
+
+/// The progress of the ledger with what it is to keep.
+#[derive(Default)]
+struct Kept {
+    /// The state as the ledger has it.
+    state: String,
+    /// The batches that are not in the ledger yet. The state must not get there without it: its batches would be new after a restart.
+    unkept: Vec<Unkept>,
+    /// The time of the last check of its limits, in seconds since 1970.
+    pruned: i64,
 }
 
 /// A batch that was noted.
@@ -78,7 +60,8 @@ struct Unkept {
 
 impl Memory {
     /// Reads from the ledger what it knows of the file at this path, whose text is given where it can be read. One that is new there
-    /// may be another one, which is gone, under a new name; `watched` tells those that a clada waits for.
+    /// may be another one, which is gone, under a new name: its old path is returned too. `watched` tells those that a clada waits
+    /// for.
     ///
     /// # Errors
     /// Where the ledger cannot be used.
@@ -88,7 +71,7 @@ impl Memory {
         path: &Path,
         text: Option<&str>,
         watched: &dyn Fn() -> Vec<PathBuf>,
-    ) -> Result<Self, LedgerError> {
+    ) -> Result<(Self, Option<PathBuf>), LedgerError> {
         let seed = ledger.seed();
         let mut known = ledger.file(path)?;
         let mut was = None;
@@ -115,41 +98,27 @@ impl Memory {
                 tracing::error!(%error, "cannot read the state of the notes file");
                 ledger.damaged()
             })?;
-        let keys = ledger.blocks(file)?.into_iter().collect();
-        let body = looked.map_or(LastBody::None, LastBody::Hash);
         let unread = Unread::of(ledger.standing(file)?);
         let first = kept.lines().next().unwrap_or_default();
         let is_bare = unread
             .block
             .is_some_and(|block| first.split(' ').any(|word| word == bare_word(block)));
         let newest = ledger.newest(file)?;
-        let written = newest.iter().map(|block| note::canonical(block).into());
-        let written = written.collect();
-        let newest = newest.filter(|_| !is_bare);
-        let frame = newest.map_or(String::new(), |block| note::unticked(&block));
-        Ok(Self {
-            before: body.clone(),
-            known: KnownBlocks {
-                seed,
-                keys: Arc::new(keys),
-                written,
-                body,
-            },
+        let known = KnownBlocks::of(seed, ledger.blocks(file)?, newest.as_deref(), looked);
+        let memory = Self {
+            last: LastNotes::new(looked, known, newest.as_deref().filter(|_| !is_bare)),
             ledger,
             limits,
-            pruned: 0,
             file,
-            was,
             novelty,
-            looked,
-            ticked: Vec::new(),
-            lost: Vec::new(),
-            frame,
-            kept,
-            unkept: Vec::new(),
+            ticks: KnownTicks::default(),
             unread,
-            ignored: HashSet::new(),
-        })
+            kept: Kept {
+                state: kept,
+                ..Kept::default()
+            },
+        };
+        Ok((memory, was))
     }
 
     /// True if nothing is to be done about a text, nor to be told of its file, as far as the ledger knows.
@@ -165,61 +134,24 @@ impl Memory {
         let (Some(looked), true) = (looked, first.ends_with(AT_REST)) else {
             return Ok(false);
         };
-        let of_file = KnownBlocks {
-            seed: ledger.seed(),
-            keys: Arc::new(ledger.blocks(known.id)?.into_iter().collect()),
-            written: Vec::new(),
-            body: LastBody::Hash(looked),
-        };
+        let newest = ledger.newest(known.id)?;
+        let keys = ledger.blocks(known.id)?;
+        let of_file = KnownBlocks::of(ledger.seed(), keys, newest.as_deref(), Some(looked));
         let note = note::split(text, &of_file);
-        let is_seen =
-            hash(&note.body) == looked && !note.blocks.iter().any(|it| !it.ticks().is_empty());
+        let is_ticked = note.blocks.iter().any(|it| !it.ticks().is_empty());
+        let is_seen = Hash::of(&note.body) == looked && !is_ticked;
         Ok(is_seen && ledger.is_told(known.id)? && ledger.owed(known.id)?.is_none())
-    }
-
-    /// True if nothing was seen of the file yet.
-    pub(super) fn is_new(&self) -> bool {
-        self.looked.is_none()
-    }
-
-    /// Returns the marks that tell this file's results blocks from others in the text that was looked at last, or what has become of it.
-    pub(super) fn known(&self) -> KnownBlocks {
-        KnownBlocks {
-            body: self.before.clone(),
-            ..self.known.clone()
-        }
     }
 
     /// Takes a text apart. Another clada may have written the block on top of it, on behalf of this one; a block of another
     /// file is as foreign as any.
     pub(super) fn split<'t>(&mut self, text: &'t str) -> Note<'t> {
-        if let Some(block) = note::top_block(text) {
-            let key = note::key(self.known.seed, block);
-            if !self.known.keys.contains(&key) && matches!(self.block(key), Ok(Some(_))) {
-                self.know(block);
-            }
-        }
-        note::split(text, &self.known)
-    }
-
-    /// Takes in what is on top of the notes; false where that is not what it was, ticks aside. A half-written text that is about to
-    /// have it again is no other.
-    pub(super) fn has_frame(&mut self, note: &Note<'_>, text: &str) -> bool {
-        let frame = note::unticked(note.frame);
-        if frame.is_empty()
-            && text.len() <= 2 * self.frame.len()
-            && self.frame.starts_with(&note::unticked(text))
+        if let Some((key, block)) = self.last.unknown_top(text)
+            && matches!(self.block(key), Ok(Some(_)))
         {
-            return false;
+            self.last.know(block);
         }
-        let is_same = frame == self.frame;
-        self.frame = frame;
-        is_same
-    }
-
-    /// Takes in that clada has put this block on top of the notes.
-    pub(super) fn shows(&mut self, block: &str) {
-        self.frame = note::unticked(block);
+        self.last.split(text)
     }
 
     /// Finds the ticks in the blocks of a note, and in those that clada took off since the last look, that were not
@@ -229,7 +161,7 @@ impl Memory {
     /// Where the ledger cannot be read.
     pub(super) fn ticks(&mut self, note: &Note<'_>) -> Result<Vec<FoundTick>, LedgerError> {
         let ticked = Ticked::all(note);
-        let mut all = std::mem::take(&mut self.ticked);
+        let mut all = std::mem::take(&mut self.ticks.sure);
         if ticked.is_empty() {
             return Ok(all);
         }
@@ -246,10 +178,10 @@ impl Memory {
     /// Finds the offers that these ticks take up.
     pub(super) fn taken(&self, ticked: &Ticked) -> Result<Vec<FoundTick>, LedgerError> {
         let is_sure = ticked.is_by_command();
-        let known = self.block(self.known.seed.key(&ticked.block))?;
+        let known = self.block(self.ledger.seed().key(&ticked.block))?;
         let offers = known.into_iter().flat_map(|known| known.offers);
         let taken = offers.filter(|known| {
-            let is_ignored = self.ignored.contains(&known.source);
+            let is_ignored = self.ticks.ignored.contains(&known.source);
             ticked.lines.contains(&known.source.line) && !known.used && !is_ignored
         });
         let ticks = taken.map(|known| {
@@ -281,48 +213,13 @@ impl Memory {
 
     /// Has `novelty` look at a body, of which so many bytes stand above a block.
     pub(super) fn look(&mut self, look: Look<'_>, hash: Hash, above: usize) -> Vec<Effect> {
-        let is_same = self.looked.replace(hash) == Some(hash);
-        let text = match &self.known.body {
-            LastBody::Text { text, .. } if is_same => Arc::clone(text),
-            _ => look.body.into(),
-        };
-        let body = LastBody::Text { text, above };
-        self.before = std::mem::replace(&mut self.known.body, body);
+        self.last.look(look.body, hash, above);
         self.step(Event::Looked(look))
     }
 
     /// Tells `novelty` what happened, and returns what is to be done about it.
     pub(super) fn step(&mut self, event: Event<'_>) -> Vec<Effect> {
         novelty::step(&mut self.novelty, event)
-    }
-
-    /// True if a body is the last one but for line ends and white space at the end of lines and of the text: editors change these by
-    /// themselves.
-    pub(super) fn differs_in_blanks_only(&self, body: &str) -> bool {
-        let LastBody::Text { text, .. } = &self.known.body else {
-            return false;
-        };
-        let lines = |text: &'_ str| -> Vec<String> {
-            let lines = text.trim_end().lines();
-            lines.map(|line| line.trim_end().to_owned()).collect()
-        };
-        lines(text) == lines(body)
-    }
-
-    /// Returns the part of the body that was not in the one before: all between the common start and the common end. Nothing where
-    /// that body is not known.
-    pub(super) fn inserted(&self) -> Option<Range<usize>> {
-        let (LastBody::Text { text: old, .. }, LastBody::Text { text: new, .. }) =
-            (&self.before, &self.known.body)
-        else {
-            return None;
-        };
-        let (old, new) = (old.as_bytes(), new.as_bytes());
-        let start = old.iter().zip(new).take_while(|(a, b)| a == b).count();
-        let (old, rest) = (&old[start..], &new[start..]);
-        let both = old.iter().rev().zip(rest.iter().rev());
-        let end = both.take_while(|(a, b)| a == b).count();
-        Some(start..new.len() - end)
     }
 
     /// Keeps what `novelty` made of a look: batches that were noted, and its state.
@@ -355,9 +252,9 @@ impl Memory {
             }
             _ => None,
         });
-        self.unkept.extend(noted);
+        self.kept.unkept.extend(noted);
         let state = self.state(None);
-        if self.unkept.is_empty() && state == self.kept {
+        if self.kept.unkept.is_empty() && state == self.kept.state {
             return Ok(());
         }
         self.keep_noted(state, now)
@@ -365,7 +262,7 @@ impl Memory {
 
     /// Keeps a state, with the batches that it needs.
     fn keep_noted(&mut self, state: String, now: i64) -> Result<(), LedgerError> {
-        let noted = self.unkept.iter().filter_map(|unkept| {
+        let noted = self.kept.unkept.iter().filter_map(|unkept| {
             Some(Noted {
                 record: self.novelty.record(unkept.number)?,
                 text: &unkept.text,
@@ -378,8 +275,8 @@ impl Memory {
             present: &self.novelty.present(),
         };
         self.ledger.keep(self.file, &noted, sight, now)?;
-        self.unkept.clear();
-        self.kept = state;
+        self.kept.unkept.clear();
+        self.kept.state = state;
         Ok(())
     }
 
@@ -401,7 +298,7 @@ impl Memory {
     /// # Errors
     /// Where the ledger cannot be written.
     pub(super) fn catch_up(&mut self, now: i64) -> Result<(), LedgerError> {
-        if self.unkept.is_empty() {
+        if self.kept.unkept.is_empty() {
             return Ok(());
         }
         self.keep_noted(self.state(None), now)
@@ -409,8 +306,8 @@ impl Memory {
 
     /// Returns the state as the ledger keeps it, perhaps as it will be when a batch has begun.
     pub(super) fn state(&self, beginning: Option<Number>) -> String {
-        let looked = self.looked.map(|hash| hex(&hash)).unwrap_or_default();
-        let bare = self.unread.block.filter(|_| self.frame.is_empty());
+        let looked = self.last.looked.map(|hash| hash.hex()).unwrap_or_default();
+        let bare = self.unread.block.filter(|_| self.last.is_bare());
         let bare = bare.map_or(String::new(), |block| format!(" {}", bare_word(block)));
         let is_at_rest = self.novelty.is_at_rest(beginning);
         let rests = if is_at_rest { AT_REST } else { "" };
@@ -420,17 +317,17 @@ impl Memory {
 
     /// Holds the ledger to its limits, now and then. It is no loss where that cannot be.
     pub(super) fn prune(&mut self, now: i64) {
-        if now - self.pruned < PRUNE_EVERY {
+        if now - self.kept.pruned < PRUNE_EVERY {
             return;
         }
-        self.pruned = now;
+        self.kept.pruned = now;
         let began = now - self.limits.seconds;
         logged(self.ledger.prune(began, self.limits.bytes));
     }
 
     /// Takes in that the ledger has this state now.
     pub(super) fn kept(&mut self, state: String) {
-        self.kept = state;
+        self.kept.state = state;
     }
 
     /// Returns the batches whose results the notes never got, as clada was ended before. They are ended.
@@ -514,24 +411,13 @@ impl Memory {
     /// Learns of a block that shows a run that goes on. If it cannot be kept it is known as long as clada runs.
     pub(super) fn add_running(&mut self, block: &str, now: i64) -> KnownBlocks {
         let new = NewBlock {
-            key: self.know(block),
+            key: self.last.know(block),
             text: block,
             offers: &[],
             is_result: false,
         };
         logged(self.ledger.add_block(self.file, new, now));
-        self.known()
-    }
-
-    /// Learns of a block that is clada's, and returns its key.
-    pub(super) fn know(&mut self, block: &str) -> Key {
-        let known = &mut self.known;
-        let block = note::canonical(block);
-        let key = known.seed.key(&block);
-        Arc::make_mut(&mut known.keys).insert(key);
-        known.written.insert(0, block.into());
-        known.written.truncate(WRITTEN);
-        key
+        self.last.known()
     }
 }
 
@@ -549,14 +435,8 @@ fn renamed(
         if block.path.exists() || watched().contains(&block.path) {
             continue;
         }
-        let keys = ledger.blocks(block.file)?.into_iter().collect();
-        let known = KnownBlocks {
-            seed,
-            keys: Arc::new(keys),
-            written: Vec::new(),
-            body: LastBody::None,
-        };
-        let body = hash(&note::split(text, &known).body);
+        let known = KnownBlocks::of(seed, ledger.blocks(block.file)?, None, None);
+        let body = Hash::of(&note::split(text, &known).body);
         let kept = ledger.file(&block.path)?;
         if kept.is_some_and(|kept| parted(&kept.state).0 == Some(body)) {
             return Ok(Some((block.file, block.path)));
@@ -568,7 +448,7 @@ fn renamed(
 /// Returns the body last looked at and the state of `novelty`, as [`Memory::state`] put them together.
 fn parted(kept: &str) -> (Option<Hash>, &str) {
     let (looked, state) = kept.split_once('\n').unwrap_or_default();
-    (from_hex(looked), state)
+    (Hash::from_hex(looked), state)
 }
 
 /// Returns the word of the state for notes from which these results were taken away.
@@ -580,62 +460,4 @@ fn bare_word(block: BlockId) -> String {
 pub(super) fn logged<T>(result: Result<T, LedgerError>) -> Option<T> {
     let result = result.inspect_err(|error| tracing::error!(%error, "cannot use the ledger"));
     result.ok()
-}
-
-pub(super) fn hash(body: &str) -> Hash {
-    Sha256::digest(body.as_bytes()).into()
-}
-
-fn from_hex(text: &str) -> Option<Hash> {
-    let bytes = (0..32).map(|at| u8::from_str_radix(text.get(2 * at..2 * at + 2)?, 16).ok());
-    bytes.collect::<Option<Vec<u8>>>()?.try_into().ok()
-}
-
-/// The marks that tell the results blocks of a file from others.
-#[derive(Debug, Clone)]
-pub(super) struct KnownBlocks {
-    seed: Seed,
-    keys: Arc<HashSet<Key>>,
-    /// The canonical texts of the newest, as many as may be on top of the notes while others are written.
-    written: Vec<Arc<str>>,
-    body: LastBody,
-}
-
-/// The body last looked at.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum LastBody {
-    None,
-    /// After a restart.
-    Hash(Hash),
-    Text {
-        text: Arc<str>,
-        /// The number of its bytes that stood above a block.
-        above: usize,
-    },
-}
-
-impl Blocks for KnownBlocks {
-    fn is_known(&self, canonical: &str) -> bool {
-        self.keys.contains(&self.seed.key(canonical))
-    }
-
-    fn written(&self) -> &[Arc<str>] {
-        &self.written
-    }
-
-    fn is_pasted(&self, above: &str, below: &str) -> bool {
-        match &self.body {
-            LastBody::None => false,
-            LastBody::Hash(body) => *body == hash(below),
-            LastBody::Text { text, above: was } => {
-                let (was_above, was_below) = text.split_at(*was);
-                // The same reply pasted once more is in the body already; then what is below the block tells that it is
-                // new. What was pasted before stays above the block until there are other results.
-                below == note::without_bom(text)
-                    || below == was_below
-                    || above.trim() == note::without_bom(was_above).trim()
-                    || !text.contains(above.trim())
-            }
-        }
-    }
 }

@@ -10,6 +10,7 @@ mod claim;
 mod commands;
 mod delivery;
 mod due_batch;
+mod last_notes;
 mod memory;
 mod notices;
 mod observer;
@@ -42,13 +43,12 @@ use crate::reply::task::LineNumbers;
 use crate::report::{Offered, ParseError, Report};
 use crate::run::Runner;
 use crate::settings::places;
-use crate::text::hex::hex;
 use crate::world::note_file::NoteReading;
 use crate::world::watch::Signal;
 
 use delivery::Delivery;
 use due_batch::{BatchesAgain, DueBatch, Remembered};
-use memory::{Hash, hash};
+use last_notes::Hash;
 use notices::{MISSING, UNREADABLE, swallowed};
 use opening::ListenerSettings;
 use ticks::{Counted, SaveChange};
@@ -260,26 +260,26 @@ impl Listener<'_> {
     /// Takes in a save, from its text to its results.
     async fn take_in(&mut self, mut save: Save) {
         // Names the text without telling what is in it.
-        let text = hex(&hash(&save.text)[..8]);
+        let text = &Hash::of(&save.text).hex()[..16];
         tracing::debug!(%text, changed_ms = save.changed_ms, "looks");
         self.apply_settings();
         let is_start = !std::mem::replace(&mut self.pending.has_begun, true);
         // What could not begin before the last end of clada is tried again.
         save.retry |= is_start;
         let note = self.memory.split(&save.text);
-        let hash = hash(&note.body);
-        let is_same = self.memory.looked == Some(hash);
+        let hash = Hash::of(&note.body);
+        let is_same = self.memory.last.looked == Some(hash);
         // What stayed as it is until it could be tried again has settled too.
         let settled = save.waited_for == Some(hash) || save.retry && is_same;
         // An editor that empties the file and then fills it is in between.
-        if save.text.is_empty() && !settled && !is_same && !self.memory.is_new() {
+        if save.text.is_empty() && !settled && !is_same && !self.memory.last.is_new() {
             self.pending.wait_for_more(hash);
             return;
         }
         let change = SaveChange {
             is_start,
-            is_same: is_same || self.memory.differs_in_blanks_only(&note.body),
-            is_framed: self.memory.has_frame(&note, &save.text),
+            is_same: is_same || self.memory.last.differs_in_blanks_only(&note.body),
+            is_framed: self.memory.last.has_frame(&note, &save.text),
             changed_ms: save.changed_ms,
         };
         let counted = self.read_ticks(&note, change, is_same);
@@ -299,7 +299,7 @@ impl Listener<'_> {
             over: save.over,
             settled,
             foreign: foreign.is_some(),
-            run_existing: self.settings.flags.run_existing && self.memory.is_new(),
+            run_existing: self.settings.flags.run_existing && self.memory.last.is_new(),
             ticks: &counted.ticks,
         };
         let effects = self.memory.look(look, hash, note.above);
@@ -475,7 +475,7 @@ impl Listener<'_> {
 
     /// Mentions a paste in which no task is, once until something runs: a person may wait for it.
     fn mention_paste(&mut self, look: &Look<'_>, is_idle: bool) {
-        let Some(pasted) = self.memory.inserted().filter(|_| is_idle) else {
+        let Some(pasted) = self.memory.last.inserted().filter(|_| is_idle) else {
             return;
         };
         let is_in = |span: &Range<usize>| span.start < pasted.end && pasted.start < span.end;

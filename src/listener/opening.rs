@@ -91,9 +91,9 @@ impl<'c> Listener<'c> {
         let locks = folders.locks();
         let others = || Lock::held(&locks, places::WATCHED_LOCKS);
         let limits = listening.retention;
-        let memory = Memory::open(ledger, limits, note.path(), text.as_deref(), &others)?;
+        let (memory, was) = Memory::open(ledger, limits, note.path(), text.as_deref(), &others)?;
         let chat = ChatStore::of(&folders.chats(), root, note.path());
-        if let Some(was) = &memory.was {
+        if let Some(was) = &was {
             take_over(site, was, &runner.context, &chat);
         }
         runner.reader = Some(ChatReader::new(chat));

@@ -110,7 +110,7 @@ impl Memory {
         now: i64,
     ) -> Result<BlockId, LedgerError> {
         let new = NewBlock {
-            key: self.know(block),
+            key: self.last.know(block),
             text: block,
             offers,
             is_result: true,

@@ -1,7 +1,9 @@
 //! The ticks that stand in the notes, as they were found. Decides nothing about them.
 
+use std::collections::HashSet;
+
 use crate::reply::note::{self, Note};
-use crate::reply::record::Tick;
+use crate::reply::record::{Tick, TickSource};
 
 /// The beginning of the first line of a block that a command of the user writes, with its ticks in it.
 pub const BY_COMMAND: &str = "⏳ `clada ";
@@ -47,6 +49,17 @@ impl Ticked {
         let mut lines = self.block.lines();
         lines.nth(line).unwrap_or_default().to_owned()
     }
+}
+
+/// The ticks that were found and not looked at yet, or ignored.
+#[derive(Default)]
+pub(super) struct KnownTicks {
+    /// The ticks of the user's commands in blocks that clada took off before it looked at them.
+    pub(super) sure: Vec<FoundTick>,
+    /// Other ticks that were found there. They are still to be told of.
+    pub(super) lost: Vec<FoundTick>,
+    /// Ticks that do not count, and were told of.
+    pub(super) ignored: HashSet<TickSource>,
 }
 
 /// A tick that was found, of what was offered and not taken up yet.

@@ -114,7 +114,7 @@ impl Listener<'_> {
         change: SaveChange,
     ) -> Result<Counted, LedgerError> {
         // What was ticked in results that newer ones have replaced just now.
-        let mut lost = std::mem::take(&mut self.memory.lost);
+        let mut lost = std::mem::take(&mut self.memory.ticks.lost);
         let mut void = (!lost.is_empty()).then_some(Void::Old);
         // One that could not begin is still ticked in the file where the results could not be written.
         let novelty = &self.memory.novelty;
@@ -131,7 +131,7 @@ impl Listener<'_> {
         let mut counts = sure;
         if why.is_some() {
             let sources = others.iter().filter_map(|taken| taken.tick.source);
-            self.memory.ignored.extend(sources);
+            self.memory.ticks.ignored.extend(sources);
             lost.extend(others);
             void = why;
         } else {
@@ -256,15 +256,10 @@ impl Memory {
     ///
     /// To be called before what replaced them counts as delivered: it may read the same, and nobody ticked it.
     pub(super) fn ticked_meanwhile(&mut self, ticked: &[Ticked]) {
-        for taken in ticked
-            .iter()
-            .filter_map(|it| logged(self.taken(it)))
-            .collect::<Vec<_>>()
-        {
-            let (sure, lost): (Vec<_>, Vec<_>) = taken.into_iter().partition(|it| it.is_sure);
-            self.ticked.extend(sure);
-            self.lost.extend(lost);
-        }
+        let taken = ticked.iter().filter_map(|it| logged(self.taken(it)));
+        let (sure, lost): (Vec<_>, Vec<_>) = taken.flatten().partition(|it| it.is_sure);
+        self.ticks.sure.extend(sure);
+        self.ticks.lost.extend(lost);
     }
 }
 

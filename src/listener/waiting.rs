@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use crate::listener::memory::Hash;
+use crate::listener::last_notes::Hash;
 use crate::listener::notices::{MISSING, not_followed};
 use crate::listener::{Listener, Save, sharing};
 use crate::report::Report;
@@ -147,7 +147,7 @@ impl Listener<'_> {
                 changed_ms,
                 ..Save::whole(&text)
             }),
-            Ok(NoteReading::Missing) if self.memory.is_new() => Some(Save::whole("")),
+            Ok(NoteReading::Missing) if self.memory.last.is_new() => Some(Save::whole("")),
             Ok(NoteReading::Missing) => {
                 self.complain(MISSING);
                 None
