@@ -1,7 +1,6 @@
 //! Reads git's configuration as git does, to find what it would have git run. Never follows an include, and writes nothing.
 
 use std::iter::Peekable;
-use std::path::Path;
 use std::str::Chars;
 
 /// A line of a configuration: `section.subsection.key`, the section and the key in small letters.
@@ -10,7 +9,7 @@ pub(super) struct ConfigLine {
     section: String,
     subsection: String,
     key: String,
-    value: String,
+    pub(super) value: String,
 }
 
 /// Sections, and their keys whose values git runs. `*` is any key.
@@ -68,10 +67,6 @@ impl ConfigLine {
         is_it.then_some(self.value.as_str())
     }
 
-    pub(super) fn value(&self) -> &str {
-        &self.value
-    }
-
     /// The key as git names it.
     pub(super) fn name(&self) -> String {
         let subsection = match self.subsection.as_str() {
@@ -103,11 +98,6 @@ impl ConfigLine {
                 "url" => self.subsection.contains("ext::"),
                 _ => true,
             }
-    }
-
-    /// The value as a path, seen from the git directory.
-    pub(super) fn leads_to(&self, dir: &Path) -> std::path::PathBuf {
-        dir.join(&self.value)
     }
 }
 
