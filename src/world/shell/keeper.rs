@@ -23,7 +23,8 @@ use rustix::process::{
 };
 
 use super::launch::Launch;
-use crate::world::sandbox::linux::process::{SplitProcess, exit, reap, split};
+use crate::world::sandbox::Prepared;
+use crate::world::sandbox::linux::process::{SplitProcess, exit, last_error, reap, split};
 
 /// The room that the command's process has until it is its program, beside this one.
 const STACK: usize = 64 * 1024;
@@ -143,7 +144,7 @@ impl KeeperFiles {
         kept.extend([tells.as_raw_fd(), control.as_raw_fd()]);
         let mut open: Vec<RawFd> = stdio.iter().map(AsRawFd::as_raw_fd).collect();
         open.extend(&kept);
-        open.extend(launch.ready.iter().flat_map(|ready| ready.0.descriptors()));
+        open.extend(launch.fence.iter().flat_map(Prepared::descriptors));
         kept.sort_unstable();
         open.sort_unstable();
         Ok(Self {
@@ -184,7 +185,7 @@ pub(super) fn start(
         clada: getpid(),
     };
     let mut stack = vec![0_u8; STACK];
-    let flags = launch.ready.as_ref().map_or(0, |ready| ready.0.flags());
+    let flags = launch.fence.as_ref().map_or(0, Prepared::flags);
     let pid = match split(flags)? {
         SplitProcess::Parent(pid) => pid,
         SplitProcess::Child => keep(&task, &mut stack),
@@ -217,11 +218,8 @@ impl FirstProcess {
 
 /// A word of the first process, and its number.
 pub(super) fn parts(told: [u8; TOLD]) -> (u32, u32) {
-    let [a, b, c, d, e, f, g, h] = told;
-    (
-        u32::from_ne_bytes([a, b, c, d]),
-        u32::from_ne_bytes([e, f, g, h]),
-    )
+    let told = u64::from_ne_bytes(told);
+    ((told >> 32) as u32, told as u32)
 }
 
 /// Returns the same file by a number above those of standard input and output, which are set in the child one after another.
@@ -242,8 +240,8 @@ fn keep(task: &KeeperTask<'_>, stack: &mut [u8]) -> ! {
     let _ = rustix::thread::set_name(c"clada-keeper");
     // Ctrl-C is for clada.
     let _ = setsid();
-    let ready = task.launch.ready.as_ref().map(|ready| &ready.0);
-    let set_up = ready.map_or(Ok(()), |ready| ready.set_up());
+    let fence = task.launch.fence.as_ref();
+    let set_up = fence.map_or(Ok(()), Prepared::set_up);
     if let Err(error) = set_up {
         fail(task, error);
     }
@@ -259,9 +257,9 @@ fn keep(task: &KeeperTask<'_>, stack: &mut [u8]) -> ! {
     };
     tell(task, STARTED, 0);
     close_but(&task.files.kept);
-    let hold = match ready {
-        Some(ready) if ready.is_alone() && getpid() == Pid::INIT => EndScope::All,
-        Some(ready) if ready.holds_signals() && cannot_signal(task.clada) => EndScope::All,
+    let hold = match fence {
+        Some(fence) if fence.is_alone() && getpid() == Pid::INIT => EndScope::All,
+        Some(fence) if fence.holds_signals() && cannot_signal(task.clada) => EndScope::All,
         _ => EndScope::Children,
     };
     watch_over(task, shell, hold)
@@ -273,8 +271,10 @@ fn watch_over(task: &KeeperTask<'_>, shell: Pid, hold: EndScope) -> ! {
     let mut is_over = false;
     loop {
         loop {
-            match wait_any() {
-                Ok(Some((pid, status))) if pid == shell => tell(task, ENDED, status),
+            match wait(WaitOptions::NOHANG) {
+                Ok(Some((pid, status))) if pid == shell => {
+                    tell(task, ENDED, status.as_raw() as u32);
+                }
                 Ok(Some(_)) => {}
                 Ok(None) => break,
                 // There are no children any more.
@@ -329,14 +329,6 @@ fn signals_of_children() -> Option<OwnedFd> {
     }
 }
 
-/// A child that has ended, with its status as the system gives it; nothing if none has.
-fn wait_any() -> Result<Option<(Pid, u32)>, Errno> {
-    match wait(WaitOptions::NOHANG)? {
-        Some((pid, status)) => Ok(Some((pid, status.as_raw() as u32))),
-        None => Ok(None),
-    }
-}
-
 fn end_all(hold: EndScope) {
     match hold {
         EndScope::All => {
@@ -381,10 +373,8 @@ fn each_child(mut act: impl FnMut(Pid)) {
 }
 
 fn tell(task: &KeeperTask<'_>, word: u32, number: u32) {
-    let mut told = [0; TOLD];
-    told[..4].copy_from_slice(&word.to_ne_bytes());
-    told[4..].copy_from_slice(&number.to_ne_bytes());
-    let _ = write(&task.files.tells, &told);
+    let told = u64::from(word) << 32 | u64::from(number);
+    let _ = write(&task.files.tells, &told.to_ne_bytes());
 }
 
 fn fail(task: &KeeperTask<'_>, error: Errno) -> ! {
@@ -446,7 +436,7 @@ fn start_program(task: &KeeperTask<'_>, stack: &mut [u8]) -> Result<Pid, Errno> 
     };
     match Pid::from_raw(result.max(0)) {
         Some(shell) => Ok(shell),
-        None => Err(Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::AGAIN)),
+        None => Err(last_error(Errno::AGAIN)),
     }
 }
 
@@ -468,8 +458,8 @@ fn become_program(task: &KeeperTask<'_>) -> Result<std::convert::Infallible, Err
     if let Some(limit) = task.limit {
         rustix::process::setrlimit(rustix::process::Resource::Nofile, limit)?;
     }
-    if let Some(ready) = &task.launch.ready {
-        ready.0.enter()?;
+    if let Some(fence) = &task.launch.fence {
+        fence.enter()?;
     }
     const CLOSE_ON_EXEC: libc::c_uint = 1 << 2;
     close_range(3, u32::MAX, CLOSE_ON_EXEC);
@@ -487,5 +477,5 @@ fn become_program(task: &KeeperTask<'_>) -> Result<std::convert::Infallible, Err
             task.call.env.pointers.as_ptr(),
         );
     }
-    Err(Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::NOEXEC))
+    Err(last_error(Errno::NOEXEC))
 }

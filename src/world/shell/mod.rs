@@ -19,7 +19,7 @@ mod launch;
 use std::ffi::{OsStr, OsString};
 use std::future::{Future, pending};
 use std::io::{self, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::pin::{Pin, pin};
@@ -30,7 +30,7 @@ use std::time::Duration;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tempfile::NamedTempFile;
-use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
@@ -296,14 +296,11 @@ async fn see_through(
     // The ruleset and the like are needed no more.
     drop(launch);
     let output = Output::new(pipes, script, on_output);
-    let limits = ScriptLimits {
-        time: limit,
-        processes: script.fence.map_or(u32::MAX, |fence| fence.processes),
-    };
-    let ran = conduct(limits, cancelled, &mut family, output).await;
+    let processes = script.fence.map_or(u32::MAX, |fence| fence.processes);
+    let ran = conduct(limit, processes, cancelled, &mut family, output).await;
     if ran.is_err() {
         family.kill();
-        family.end(Some(Instant::now())).await;
+        end_rest(&mut family, Some(Instant::now())).await;
     }
     ran
 }
@@ -358,8 +355,7 @@ fn prepared(program: &FoundProgram, script: &Script<'_>) -> Result<Launch, Shell
         ("TERM", "dumb"),
         ("GIT_TERMINAL_PROMPT", "0"),
     ];
-    let ready = script.fence.map(|fence| fence.ready(script.dir));
-    let ready = ready.transpose()?.flatten();
+    let fence = script.fence.map(|fence| fence.ready(script.dir));
     // A shell's messages begin with the name it was called by. Others look for their libraries by that name.
     let name = if script.lang.is_none_or(interpreter::is_shell) {
         OsString::from(&program.name)
@@ -375,7 +371,7 @@ fn prepared(program: &FoundProgram, script: &Script<'_>) -> Result<Launch, Shell
         env: kept.cloned().chain(own).collect(),
         dir: script.dir.to_owned(),
         stdin: None,
-        ready,
+        fence: fence.transpose()?.flatten(),
     })
 }
 
@@ -427,15 +423,10 @@ pub fn allow_many_files() {
     }
 }
 
-/// The limits at which a script is ended.
-struct ScriptLimits {
-    time: Duration,
-    processes: u32,
-}
-
-/// Goes through the stages with a shell that has been started.
+/// Goes through the stages with a shell that has been started, which is ended after a time or at a number of processes.
 async fn conduct(
-    limits: ScriptLimits,
+    limit: Duration,
+    processes: u32,
     cancelled: impl Future<Output = ()>,
     family: &mut Family,
     mut output: Output<'_, '_>,
@@ -447,12 +438,12 @@ async fn conduct(
         loop {
             tokio::select! {
                 status = family.ended() => return status.map(ending),
-                () = sleep(limits.time.saturating_sub(started.elapsed())) => return Ok(Ending::TimedOut(limits.time)),
+                () = sleep(limit.saturating_sub(started.elapsed())) => return Ok(Ending::TimedOut(limit)),
                 () = full.notified() => return Ok(Ending::WroteTooMuch),
                 () = &mut cancelled => return Ok(Ending::Cancelled),
                 () = sleep(COUNTED) => {}
             }
-            if family.count() > limits.processes as usize {
+            if family.count() > processes as usize {
                 return Ok(Ending::TooManyProcesses);
             }
         }
@@ -478,7 +469,7 @@ async fn conduct(
     }
     let elapsed = started.elapsed();
 
-    let (left_running, survivors) = output.until(family.end(kill_at)).await?;
+    let (left_running, survivors) = output.until(end_rest(family, kill_at)).await?;
     output.rest().await?;
     let ending = if output.is_full {
         Ending::WroteTooMuch
@@ -493,6 +484,40 @@ async fn conduct(
         stdout: output.stdout.spool.captured(),
         stderr: output.stderr.spool.captured(),
     })
+}
+
+/// Ends what the shell left behind: SIGTERM, and SIGKILL at `kill_at` or after the usual grace. Says how many processes there
+/// were that did not end by themselves, and which there still are.
+///
+/// It looks again and again instead of waiting for events: nearly always the first look finds nothing.
+async fn end_rest(family: &mut Family, kill_at: Option<Instant>) -> (usize, Vec<Survivor>) {
+    // One that ends within a moment is not worth a pause of the runtime.
+    for _ in 0..10 {
+        if family.has_ended() {
+            return (0, Vec::new());
+        }
+        std::thread::sleep(Duration::from_micros(50));
+    }
+    let settled = Instant::now() + SETTLE;
+    let mut pause = Duration::from_millis(1);
+    while !family.has_ended() && Instant::now() < settled {
+        sleep(pause).await;
+        pause *= 2;
+    }
+    let left_running = family.count();
+    let kill_at = kill_at.unwrap_or_else(|| Instant::now() + GRACE);
+    let given_up = kill_at.max(Instant::now()) + STUCK;
+    let mut pause = Duration::from_millis(1);
+    while !family.has_ended() && Instant::now() < given_up {
+        if Instant::now() < kill_at {
+            family.terminate();
+        } else {
+            family.kill();
+        }
+        sleep(pause).await;
+        pause = (pause * 2).min(Duration::from_millis(16));
+    }
+    (left_running, family.survivors())
 }
 
 fn ending(status: ExitStatus) -> Ending {
@@ -517,8 +542,8 @@ impl ScriptRun {
 
 /// Both pipes, and who is told what comes from them.
 struct Output<'a, 'b> {
-    stdout: Pipe<'a, Receiver>,
-    stderr: Pipe<'a, Receiver>,
+    stdout: Pipe<'a>,
+    stderr: Pipe<'a>,
     /// The bytes that it may still write.
     room: u64,
     /// Tells if that was passed, and who is told then.
@@ -565,33 +590,27 @@ impl<'a, 'b> Output<'a, 'b> {
                 Err(_) => break,
             }
         }
-        self.stdout.take(0);
-        self.pass_on(Stream::Stdout)?;
-        self.stderr.take(0);
-        self.pass_on(Stream::Stderr)
+        self.pass_on(Stream::Stdout, 0)?;
+        self.pass_on(Stream::Stderr, 0)
     }
 
     /// Reads once from the pipe that has something first, and never returns when both are at their end. Nothing is lost
     /// if it is dropped.
     async fn read(&mut self) -> Result<(), ShellError> {
-        tokio::select! {
-            read = self.stdout.read() => {
-                self.stdout.take(read.map_err(ShellError::Read)?);
-                self.pass_on(Stream::Stdout)
-            }
-            read = self.stderr.read() => {
-                self.stderr.take(read.map_err(ShellError::Read)?);
-                self.pass_on(Stream::Stderr)
-            }
-        }
+        let (stream, read) = tokio::select! {
+            read = self.stdout.read() => (Stream::Stdout, read),
+            read = self.stderr.read() => (Stream::Stderr, read),
+        };
+        self.pass_on(stream, read.map_err(ShellError::Read)?)
     }
 
-    /// Keeps and tells what a pipe has for it, as far as there is room.
-    fn pass_on(&mut self, stream: Stream) -> Result<(), ShellError> {
+    /// Keeps and tells what has been read from a pipe, as far as there is room: 0 bytes are its end.
+    fn pass_on(&mut self, stream: Stream, read: usize) -> Result<(), ShellError> {
         let pipe = match stream {
             Stream::Stdout => &mut self.stdout,
             Stream::Stderr => &mut self.stderr,
         };
+        pipe.take(read);
         let text = &mut pipe.text;
         let mut fits = text.len();
         if text.len() as u64 > self.room {
@@ -615,9 +634,9 @@ impl<'a, 'b> Output<'a, 'b> {
 }
 
 /// One of the two pipes, on its way to the spool.
-struct Pipe<'m, R> {
+struct Pipe<'m> {
     /// Nothing once its end is reached.
-    source: Option<R>,
+    source: Option<Receiver>,
     chunk: Vec<u8>,
     plain: Plain,
     /// The masking, and its input; `None` where there is nothing to take out.
@@ -629,9 +648,11 @@ struct Pipe<'m, R> {
     spool: Spool,
 }
 
-impl<'m, R: AsyncRead + AsFd + Unpin> Pipe<'m, R> {
-    fn new(source: R, mask: Option<&'m Mask>) -> Self {
-        widen(&source);
+impl<'m> Pipe<'m> {
+    fn new(source: Receiver, mask: Option<&'m Mask>) -> Self {
+        // More room than by default, where the system lets us.
+        #[cfg(target_os = "linux")]
+        let _ = rustix::pipe::fcntl_setpipe_size(&source, CHUNK);
         let mask = mask.filter(|mask| !mask.is_empty());
         Self {
             source: Some(source),
@@ -675,14 +696,6 @@ impl<'m, R: AsyncRead + AsFd + Unpin> Pipe<'m, R> {
             seen.clear();
         }
     }
-}
-
-/// Gives a pipe more room, where the system lets us.
-fn widen(pipe: &impl AsFd) {
-    #[cfg(target_os = "linux")]
-    let _ = rustix::pipe::fcntl_setpipe_size(pipe, CHUNK);
-    #[cfg(not(target_os = "linux"))]
-    let _ = pipe;
 }
 
 /// The name of a signal, as `SIGSEGV`.

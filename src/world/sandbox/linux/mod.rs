@@ -7,11 +7,9 @@ mod mounts;
 pub(in crate::world) mod process;
 
 use std::fs;
-use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::rc::Rc;
 
 use rustix::io::Errno;
 use rustix::process::geteuid;
@@ -23,11 +21,8 @@ use calls::{Beside, Calls};
 use mounts::Mounts;
 
 /// Everything that a command's processes need, made in the parent.
-#[derive(Debug, Clone)]
-pub(in crate::world) struct Prepared(Rc<Layers>);
-
 #[derive(Debug)]
-struct Layers {
+pub(in crate::world) struct Prepared {
     mounts: Option<Mounts>,
     /// Without namespaces, for the first process: signals go no further than what it starts.
     signals: Option<OwnedFd>,
@@ -40,22 +35,18 @@ struct Layers {
 impl Prepared {
     /// The flags of `clone` for the first process.
     pub(in crate::world) fn flags(&self) -> libc::c_int {
-        self.0.mounts.as_ref().map_or(0, Mounts::flags)
+        self.mounts.as_ref().map_or(0, Mounts::flags)
     }
 
     /// The descriptors that are needed until the command runs.
     pub(in crate::world) fn descriptors(&self) -> Vec<RawFd> {
-        let rules = [&self.0.signals, &self.0.ruleset];
-        rules
-            .into_iter()
-            .flatten()
-            .map(OwnedFd::as_raw_fd)
-            .collect()
+        let rules = self.signals.iter().chain(&self.ruleset);
+        rules.map(OwnedFd::as_raw_fd).collect()
     }
 
     /// Fences the first process in, which outlives the command's own ones and ends them.
     pub(in crate::world) fn set_up(&self) -> Result<(), Errno> {
-        match (&self.0.mounts, &self.0.signals) {
+        match (&self.mounts, &self.signals) {
             (Some(mounts), _) => mounts.set_up(),
             (None, Some(signals)) => {
                 set_no_new_privs(true)?;
@@ -67,15 +58,15 @@ impl Prepared {
 
     /// Fences the calling process in for good.
     pub(in crate::world) fn enter(&self) -> Result<(), Errno> {
-        if let (Some(rules), Some(_)) = (&self.0.ruleset, &self.0.mounts) {
-            self.0.late.add(rules)?;
+        if let (Some(rules), Some(_)) = (&self.ruleset, &self.mounts) {
+            self.late.add(rules)?;
         }
-        process::drop_capabilities(self.0.kept);
+        process::drop_capabilities(self.kept);
         set_no_new_privs(true)?;
-        if let Some(rules) = &self.0.ruleset {
+        if let Some(rules) = &self.ruleset {
             access::restrict(rules)?;
         }
-        match &self.0.calls {
+        match &self.calls {
             Some(calls) => calls.enter(),
             None => Ok(()),
         }
@@ -83,19 +74,22 @@ impl Prepared {
 
     /// Tells if no process of the command outlives its first one.
     pub(in crate::world) fn is_alone(&self) -> bool {
-        self.0.mounts.is_some()
+        self.mounts.is_some()
     }
 
     /// Tells if a signal of the first process reaches what it started, and nothing else.
     pub(in crate::world) fn holds_signals(&self) -> bool {
-        self.0.mounts.is_some() || self.0.signals.is_some()
+        self.mounts.is_some() || self.signals.is_some()
     }
 }
 
 pub(super) fn prepare(fence: &Fence, dir: &Path) -> Result<Option<Prepared>, SandboxError> {
     let (trees, _) = fence.now();
     let paths: Vec<_> = trees.iter().map(|tree| tree.path.clone()).collect();
-    let mounts = Mounts::of(fence, &trees, &fence.guards(&paths), dir).map_err(refused)?;
+    let guards = fence.guards(&paths);
+    let mounts = mounts::way().as_ref().ok();
+    let mounts = mounts.map(|way| Mounts::of(*way, fence, &trees, &guards, dir));
+    let mounts = mounts.transpose().map_err(refused)?;
     let reach = match (fence.network, &mounts) {
         (true, _) => NetworkReach::Everything,
         (false, Some(_)) => NetworkReach::Own,
@@ -111,14 +105,14 @@ pub(super) fn prepare(fence: &Fence, dir: &Path) -> Result<Option<Prepared>, San
         alone: mounts.is_some(),
         landlock: ruleset.is_some(),
     };
-    Ok(Some(Prepared(Rc::new(Layers {
+    Ok(Some(Prepared {
         calls: calls::are_known().then(|| Calls::new(beside)).flatten(),
         kept: kept(&fence.root),
         late: Late::of(access::abi()),
         mounts,
         signals,
         ruleset,
-    }))))
+    }))
 }
 
 /// The capabilities that a command has: root's over files, where the project is not root's.
@@ -137,17 +131,15 @@ fn refused(error: impl std::fmt::Display) -> SandboxError {
 
 fn done(result: libc::c_long) -> Result<(), Errno> {
     if result == 0 {
-        Ok(())
-    } else {
-        let error = io::Error::last_os_error();
-        Err(Errno::from_io_error(&error).unwrap_or(Errno::PERM))
+        return Ok(());
     }
+    Err(process::last_error(Errno::PERM))
 }
 
 pub(super) fn support() -> Support {
     let mut support = kernel();
-    match mounts::why_not() {
-        None => {
+    match mounts::way() {
+        Ok(_) => {
             support.by = Some(match support.by {
                 Some(landlock) => format!("namespaces and {landlock}"),
                 None => "namespaces".to_owned(),
@@ -162,7 +154,7 @@ pub(super) fn support() -> Support {
                 support.lacks.push(lack.to_owned());
             }
         }
-        Some(why) => support.lacks.push(format!(
+        Err(why) => support.lacks.push(format!(
             "{why}: protected files are only watched, sockets are not hidden, and commands can change modes and times \
              of files outside"
         )),

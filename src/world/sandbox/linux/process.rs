@@ -83,6 +83,11 @@ fn handle_nothing() {
     }
 }
 
+/// The error of the last system call, or this one where it left none.
+pub(in crate::world) fn last_error(other: Errno) -> Errno {
+    Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(other)
+}
+
 /// Ends the calling process at once.
 pub(in crate::world) fn exit(code: i32) -> ! {
     #[expect(unsafe_code, reason = "no crate at hand offers this call")]
