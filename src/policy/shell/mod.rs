@@ -73,6 +73,13 @@ pub(super) struct Word {
     pub(super) place: usize,
 }
 
+impl Word {
+    pub(super) fn new(text: &str, fixed: bool, place: usize) -> Self {
+        let text = text.to_owned();
+        Self { text, fixed, place }
+    }
+}
+
 /// Reads a script, or a program given as text inside the node `parent`, into `out`.
 pub(super) fn read(source: &str, parent: Option<usize>, out: &mut ShellScript) {
     let level = parent.map_or(0, |at| out.nodes[at].level + 1);
@@ -433,11 +440,8 @@ impl<'s> ShellReader<'s, '_> {
     fn argument(&mut self, node: usize) {
         let place = self.out.nodes[node].words.len();
         let word = self.word((node, Via::Word(place)));
-        self.out.nodes[node].words.push(Word {
-            text: word.text(),
-            fixed: !word.expands,
-            place,
-        });
+        let word = Word::new(&word.text(), !word.expands, place);
+        self.out.nodes[node].words.push(word);
     }
 
     fn empty_parens(&mut self) -> bool {
