@@ -73,7 +73,6 @@ mod here {
         Support {
             by: works.then(|| "sandbox-exec".to_owned()),
             network: works,
-            signals: works,
             guards: works,
             alone: false,
             lacks: if works {

@@ -71,8 +71,6 @@ pub struct Support {
     pub by: Option<String>,
     /// Tells if TCP can be forbidden.
     pub network: bool,
-    /// Tells if signals to processes that the script did not start are stopped.
-    pub signals: bool,
     /// Tells if guarded paths are read-only. If not, they are only watched.
     pub guards: bool,
     /// Tells if a command has namespaces: it sees no other process, none of its own outlives it, and all that is outside its

@@ -58,29 +58,21 @@ pub enum NotOpened {
 
 impl fmt::Display for LeftOut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let path = self.path.display();
-        match &self.why {
-            NotOpened::Link(link) if *link == self.path => write!(
-                f,
-                "⚠ commands may not write in `{path}`: it is a symbolic link that a command may have made; put the \
-                 folder back"
-            ),
-            NotOpened::Link(link) => write!(
-                f,
-                "⚠ commands may not write in `{path}`: the symbolic link `{}`, which a command may have made, leads \
-                 there; remove it",
+        let why = match &self.why {
+            NotOpened::Link(link) if *link == self.path => {
+                "it is a symbolic link that a command may have made; put the folder back"
+            }
+            NotOpened::Link(link) => &format!(
+                "the symbolic link `{}`, which a command may have made, leads there; remove it",
                 link.display()
             ),
-            NotOpened::NotOwn => write!(
-                f,
-                "⚠ commands may not write in `{path}`: it belongs to another user"
-            ),
-            NotOpened::Replaced => write!(
-                f,
-                "⚠ commands may not write in `{path}`: it was replaced after clada started, perhaps by a command; if \
-                 you did that, restart clada"
-            ),
-        }
+            NotOpened::NotOwn => "it belongs to another user",
+            NotOpened::Replaced => {
+                "it was replaced after clada started, perhaps by a command; if you did that, restart clada"
+            }
+        };
+        let path = self.path.display();
+        write!(f, "⚠ commands may not write in `{path}`: {why}")
     }
 }
 

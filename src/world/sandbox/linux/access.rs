@@ -113,16 +113,8 @@ pub(super) struct Late {
 }
 
 impl Late {
-    pub(super) fn of(abi: i64) -> Self {
-        let known = match abi {
-            ..=1 => ABI::V1,
-            2 => ABI::V2,
-            3 => ABI::V3,
-            4 => ABI::V4,
-            5 => ABI::V5,
-            _ => NEWEST,
-        };
-        let known = AccessFs::from_write(known);
+    pub(super) fn of(abi: i32) -> Self {
+        let known = AccessFs::from_write(ABI::from(abi).min(NEWEST));
         Self {
             device: (use_device() & known).bits(),
             shared: (in_tree() & known).bits(),
@@ -180,7 +172,7 @@ pub(super) fn restrict(rules: &OwnedFd) -> Result<(), Errno> {
 }
 
 /// The number of the kernel's Landlock, 0 for none.
-pub(super) fn abi() -> i64 {
+pub(super) fn abi() -> i32 {
     #[expect(unsafe_code, reason = "the crate keeps the number to itself")]
     // SAFETY: with this flag nothing is read from the pointer, which has to be null, and nothing is made.
     let abi = unsafe {
@@ -191,5 +183,5 @@ pub(super) fn abi() -> i64 {
             1_u32,
         )
     };
-    abi.max(0)
+    abi.max(0) as i32
 }

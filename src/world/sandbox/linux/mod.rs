@@ -96,7 +96,7 @@ pub(super) fn prepare(fence: &Fence, dir: &Path) -> Result<Option<Prepared>, San
         (false, None) => NetworkReach::NoTcp,
     };
     let ruleset = access::ruleset(&trees, reach).map_err(refused)?;
-    let signals = if mounts.is_none() && kernel().signals {
+    let signals = if mounts.is_none() && access::abi() >= SIGNALS {
         access::signals().map_err(refused)?
     } else {
         None
@@ -147,7 +147,6 @@ pub(super) fn support() -> Support {
             support.alone = true;
             support.guards = true;
             support.network = true;
-            support.signals = true;
             support.lacks.clear();
             if !mounts::bounds_processes() {
                 let lack = "the number of processes is not limited (Linux 6.14 can limit it)";
@@ -167,11 +166,11 @@ pub(super) fn support() -> Support {
 }
 
 /// The versions of Landlock from which on TCP can be forbidden, and signals to other processes.
-const NETWORK: i64 = 4;
-const SIGNALS: i64 = 6;
+const NETWORK: i32 = 4;
+const SIGNALS: i32 = 6;
 
 /// The versions of Landlock, and what is missing in those before.
-const LANDLOCK: [(i64, &str); 4] = [
+const LANDLOCK: [(i32, &str); 4] = [
     (
         2,
         "commands cannot move a file to another directory (Linux 5.19 allows it)",
@@ -202,7 +201,6 @@ fn kernel() -> Support {
     Support {
         by: (abi >= 1).then(|| format!("Landlock {abi}")),
         network: abi >= NETWORK,
-        signals: abi >= SIGNALS,
         guards: false,
         alone: false,
         lacks,
