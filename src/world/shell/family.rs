@@ -68,15 +68,13 @@ impl Family {
         let mut told = [0; TOLD];
         // What is told is that long, and a pipe does not part it.
         let read = self.told.read(&mut told).await?;
-        let (ENDED, status) = keeper::parts(told) else {
-            return Err(io::Error::other("its first process was killed"));
-        };
-        if read < TOLD {
-            return Err(io::Error::other("its first process was killed"));
+        match keeper::parts(told) {
+            (ENDED, status) if read == TOLD => {
+                let status = ExitStatus::from_raw(status as i32);
+                Ok(*self.ended.insert(status))
+            }
+            _ => Err(io::Error::other("its first process was killed")),
         }
-        let status = ExitStatus::from_raw(status as i32);
-        self.ended = Some(status);
-        Ok(status)
     }
 
     /// Asks all of it to end, each process once.
@@ -95,17 +93,12 @@ impl Family {
 
     /// Counts the processes.
     pub(super) fn count(&self) -> usize {
-        if self.is_over { 0 } else { self.living().len() }
+        self.living().len()
     }
 
     /// Keeps in mind which processes there still are, and names them.
     pub(super) fn survivors(&self) -> Vec<Survivor> {
-        let living = if self.is_over {
-            Vec::new()
-        } else {
-            self.living()
-        };
-        survivors::report(living)
+        survivors::report(self.living())
     }
 
     /// Tells if the first process has ended, and so all of them.
@@ -116,8 +109,11 @@ impl Family {
         self.is_over
     }
 
-    /// Lists the processes below the first one that have not ended.
+    /// Lists the processes below the first one that have not ended. Once that has, its number may be another's.
     fn living(&self) -> Vec<Pid> {
+        if self.is_over {
+            return Vec::new();
+        }
         let mut next = children(self.first);
         let mut seen = HashSet::new();
         let mut living = Vec::new();

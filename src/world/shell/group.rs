@@ -32,22 +32,18 @@ impl Family {
         output: [OwnedFd; 2],
         files: Option<Rlimit>,
     ) -> io::Result<Self> {
-        let fence = launch.fence.as_ref();
-        let prefix = fence.map_or(&[][..], |fence| &fence.prefix);
         let (name, args) = launch.words.split_first().unzip();
-        let mut command = match prefix {
-            [first, rest @ ..] => {
-                let mut command = Command::new(first);
-                command.args(rest).arg(&launch.program);
-                command
-            }
-            [] => {
-                let mut command = Command::new(&launch.program);
-                command
-                    .as_std_mut()
-                    .arg0(name.unwrap_or(launch.program.as_os_str()));
-                command
-            }
+        let mut command = if let Some(fence) = &launch.fence {
+            let [first, rest @ ..] = &fence.prefix;
+            let mut command = Command::new(first);
+            command.args(rest).arg(&launch.program);
+            command
+        } else {
+            let mut command = Command::new(&launch.program);
+            command
+                .as_std_mut()
+                .arg0(name.unwrap_or(launch.program.as_os_str()));
+            command
         };
         let [out, err] = output;
         let stdin = launch.stdin.as_ref().map(|file| file.try_clone());

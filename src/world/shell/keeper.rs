@@ -65,38 +65,16 @@ pub(super) struct FirstProcess {
 /// The data that the first process needs, made in the parent.
 struct KeeperTask<'l> {
     launch: &'l Launch,
-    call: ExecCall,
+    program: CString,
+    words: CStrings,
+    env: CStrings,
+    dir: CString,
     files: KeeperFiles,
     /// The limit of open files.
     limit: Option<Rlimit>,
     /// The error for which the program could not be started, or 0.
     failed: AtomicI32,
     clada: Pid,
-}
-
-/// The arguments of `execve`, and the folder to be in.
-struct ExecCall {
-    program: CString,
-    words: CStrings,
-    env: CStrings,
-    dir: CString,
-}
-
-impl ExecCall {
-    fn of(launch: &Launch) -> io::Result<Self> {
-        let env = launch.env.iter().map(|(name, value)| {
-            let mut line = name.clone();
-            line.push("=");
-            line.push(value);
-            line
-        });
-        Ok(Self {
-            program: c_string(launch.program.as_os_str())?,
-            words: CStrings::of(&launch.words)?,
-            env: CStrings::of(&env.collect::<Vec<_>>())?,
-            dir: c_string(launch.dir.as_os_str())?,
-        })
-    }
 }
 
 /// A list as `execve` takes it: each string ends in NUL, and the list in a null pointer.
@@ -107,8 +85,8 @@ struct CStrings {
 }
 
 impl CStrings {
-    fn of(texts: &[OsString]) -> io::Result<Self> {
-        let strings = texts.iter().map(|text| c_string(text));
+    fn of(texts: impl Iterator<Item = OsString>) -> io::Result<Self> {
+        let strings = texts.map(|text| c_string(&text));
         let strings: Vec<CString> = strings.collect::<io::Result<_>>()?;
         let pointers = strings.iter().map(|string| string.as_ptr());
         Ok(Self {
@@ -176,9 +154,18 @@ pub(super) fn start(
     // Nothing of it is closed before the first process has it.
     let kept = super::kept();
     let pipes = [tells.into(), control.into()];
+    let env = launch.env.iter().map(|(name, value)| {
+        let mut line = name.clone();
+        line.push("=");
+        line.push(value);
+        line
+    });
     let task = KeeperTask {
         launch,
-        call: ExecCall::of(launch)?,
+        program: c_string(launch.program.as_os_str())?,
+        words: CStrings::of(launch.words.iter().cloned())?,
+        env: CStrings::of(env)?,
+        dir: c_string(launch.dir.as_os_str())?,
         files: KeeperFiles::of(launch, [stdin.into(), out, err], pipes, &kept)?,
         limit,
         failed: AtomicI32::new(0),
@@ -454,7 +441,7 @@ fn become_program(task: &KeeperTask<'_>) -> Result<std::convert::Infallible, Err
         }
     }
     let _ = setsid();
-    chdir(task.call.dir.as_c_str())?;
+    chdir(task.dir.as_c_str())?;
     if let Some(limit) = task.limit {
         rustix::process::setrlimit(rustix::process::Resource::Nofile, limit)?;
     }
@@ -472,9 +459,9 @@ fn become_program(task: &KeeperTask<'_>) -> Result<std::convert::Infallible, Err
         libc::signal(libc::SIGPIPE, libc::SIG_DFL);
         libc::pthread_sigmask(libc::SIG_SETMASK, &raw const none, ptr::null_mut());
         libc::execve(
-            task.call.program.as_ptr(),
-            task.call.words.pointers.as_ptr(),
-            task.call.env.pointers.as_ptr(),
+            task.program.as_ptr(),
+            task.words.pointers.as_ptr(),
+            task.env.pointers.as_ptr(),
         );
     }
     Err(last_error(Errno::NOEXEC))

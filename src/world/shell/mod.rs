@@ -17,7 +17,7 @@ mod keeper;
 mod launch;
 
 use std::ffi::{OsStr, OsString};
-use std::future::{Future, pending};
+use std::future::{Future, pending, poll_fn};
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
@@ -26,6 +26,7 @@ use std::pin::{Pin, pin};
 use std::process::ExitStatus;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -192,12 +193,8 @@ async fn run_by(
     on_output: &mut (dyn FnMut(Stream, &[u8]) + '_),
 ) -> Result<ScriptRun, ShellError> {
     let mut cancelled = pin!(cancelled);
-    let is_cancelled = tokio::select! {
-        biased;
-        () = &mut cancelled => true,
-        () = std::future::ready(()) => false,
-    };
-    if is_cancelled {
+    let poll = |cx: &mut Context<'_>| Poll::Ready(cancelled.as_mut().poll(cx).is_ready());
+    if poll_fn(poll).await {
         return Ok(ScriptRun::not_started());
     }
     if script.text.contains('\0') {
@@ -476,13 +473,14 @@ async fn conduct(
     } else {
         ending
     };
+    let [stdout, stderr] = output.pipes.map(|pipe| pipe.spool.captured());
     Ok(ScriptRun {
         ending,
         elapsed,
         left_running,
         survivors,
-        stdout: output.stdout.spool.captured(),
-        stderr: output.stderr.spool.captured(),
+        stdout,
+        stderr,
     })
 }
 
@@ -542,8 +540,8 @@ impl ScriptRun {
 
 /// Both pipes, and who is told what comes from them.
 struct Output<'a, 'b> {
-    stdout: Pipe<'a>,
-    stderr: Pipe<'a>,
+    /// By their [`Stream`].
+    pipes: [Pipe<'a>; 2],
     /// The bytes that it may still write.
     room: u64,
     /// Tells if that was passed, and who is told then.
@@ -554,13 +552,12 @@ struct Output<'a, 'b> {
 
 impl<'a, 'b> Output<'a, 'b> {
     fn new(
-        [stdout, stderr]: [Receiver; 2],
+        pipes: [Receiver; 2],
         script: &Script<'a>,
         on_output: &'a mut (dyn FnMut(Stream, &[u8]) + 'b),
     ) -> Self {
         Self {
-            stdout: Pipe::new(stdout, script.mask),
-            stderr: Pipe::new(stderr, script.mask),
+            pipes: pipes.map(|pipe| Pipe::new(pipe, script.mask)),
             room: script.output_limit,
             is_full: false,
             full: Rc::default(),
@@ -582,7 +579,7 @@ impl<'a, 'b> Output<'a, 'b> {
     /// Reads on to the end of both pipes, which has come when nobody is left that could write.
     async fn rest(&mut self) -> Result<(), ShellError> {
         for _ in 0..LAST_READS {
-            if self.stdout.source.is_none() && self.stderr.source.is_none() {
+            if self.pipes.iter().all(|pipe| pipe.source.is_none()) {
                 return Ok(());
             }
             match timeout(SILENCE, self.read()).await {
@@ -597,19 +594,17 @@ impl<'a, 'b> Output<'a, 'b> {
     /// Reads once from the pipe that has something first, and never returns when both are at their end. Nothing is lost
     /// if it is dropped.
     async fn read(&mut self) -> Result<(), ShellError> {
+        let [stdout, stderr] = &mut self.pipes;
         let (stream, read) = tokio::select! {
-            read = self.stdout.read() => (Stream::Stdout, read),
-            read = self.stderr.read() => (Stream::Stderr, read),
+            read = stdout.read() => (Stream::Stdout, read),
+            read = stderr.read() => (Stream::Stderr, read),
         };
         self.pass_on(stream, read.map_err(ShellError::Read)?)
     }
 
     /// Keeps and tells what has been read from a pipe, as far as there is room: 0 bytes are its end.
     fn pass_on(&mut self, stream: Stream, read: usize) -> Result<(), ShellError> {
-        let pipe = match stream {
-            Stream::Stdout => &mut self.stdout,
-            Stream::Stderr => &mut self.stderr,
-        };
+        let pipe = &mut self.pipes[stream as usize];
         pipe.take(read);
         let text = &mut pipe.text;
         let mut fits = text.len();
