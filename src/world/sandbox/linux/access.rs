@@ -38,46 +38,29 @@ const DEVICES: &[&str] = &[
     "nvidia3",
 ];
 
-/// The folder of shared memory.
-const SHARED: &str = "/dev/shm";
-
-/// The part of the network that a command may reach.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NetworkReach {
-    Everything,
-    /// No TCP.
-    NoTcp,
-    /// A network of its own, so that nothing has to be forbidden.
-    Own,
-}
-
-/// Makes the rules, or nothing if the kernel has no Landlock.
+/// Makes the rules, with TCP or without, or nothing if the kernel has no Landlock.
 pub(super) fn ruleset(
     trees: &[WritableTree],
-    reach: NetworkReach,
+    has_tcp: bool,
 ) -> Result<Option<OwnedFd>, RulesetError> {
     let mut rules = Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(AccessFs::from_write(NEWEST))?
         .scope(Scope::Signal)?
         .scope(Scope::AbstractUnixSocket)?;
-    if reach == NetworkReach::NoTcp {
+    if !has_tcp {
         rules = rules.handle_access(AccessNet::from_all(NEWEST))?;
     }
     let mut rules = rules.create()?;
     for tree in trees {
         (&mut rules).add_rule(PathBeneath::new(tree, in_tree()))?;
     }
-    let mut allow = |path: &Path, access: BitFlags<AccessFs>| -> Result<(), RulesetError> {
+    let devices = DEVICES.iter().map(|name| (*name, use_device()));
+    for (name, access) in devices.chain([("shm", in_tree())]) {
         // A device that does not exist needs no rule.
-        if let Ok(path) = PathFd::new(path) {
+        if let Ok(path) = PathFd::new(Path::new("/dev").join(name)) {
             (&mut rules).add_rule(PathBeneath::new(path, access))?;
         }
-        Ok(())
-    };
-    allow(Path::new(SHARED), in_tree())?;
-    for device in DEVICES {
-        allow(&Path::new("/dev").join(device), use_device())?;
     }
     Ok(rules.into())
 }

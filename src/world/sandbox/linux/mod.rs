@@ -16,8 +16,8 @@ use rustix::process::geteuid;
 use rustix::thread::{CapabilitySet, set_no_new_privs};
 
 use super::{Fence, SandboxError, Support};
-use access::{Late, NetworkReach};
-use calls::{Beside, Calls};
+use access::Late;
+use calls::Calls;
 use mounts::Mounts;
 
 /// Everything that a command's processes need, made in the parent.
@@ -90,23 +90,18 @@ pub(super) fn prepare(fence: &Fence, dir: &Path) -> Result<Option<Prepared>, San
     let mounts = mounts::way().as_ref().ok();
     let mounts = mounts.map(|way| Mounts::of(*way, fence, &trees, &guards, dir));
     let mounts = mounts.transpose().map_err(refused)?;
-    let reach = match (fence.network, &mounts) {
-        (true, _) => NetworkReach::Everything,
-        (false, Some(_)) => NetworkReach::Own,
-        (false, None) => NetworkReach::NoTcp,
-    };
-    let ruleset = access::ruleset(&trees, reach).map_err(refused)?;
+    // A network of its own needs no rules.
+    let has_tcp = fence.network || mounts.is_some();
+    let ruleset = access::ruleset(&trees, has_tcp).map_err(refused)?;
     let signals = if mounts.is_none() && access::abi() >= SIGNALS {
         access::signals().map_err(refused)?
     } else {
         None
     };
-    let beside = Beside {
-        alone: mounts.is_some(),
-        landlock: ruleset.is_some(),
-    };
+    // Namespaces hide other processes, and Landlock their memory.
+    let is_visible = mounts.is_none() && ruleset.is_none();
     Ok(Some(Prepared {
-        calls: calls::are_known().then(|| Calls::new(beside)).flatten(),
+        calls: calls::are_known().then(|| Calls::new(is_visible)).flatten(),
         kept: kept(&fence.root),
         late: Late::of(access::abi()),
         mounts,
@@ -136,35 +131,6 @@ fn done(result: libc::c_long) -> Result<(), Errno> {
     Err(process::last_error(Errno::PERM))
 }
 
-pub(super) fn support() -> Support {
-    let mut support = kernel();
-    match mounts::way() {
-        Ok(_) => {
-            support.by = Some(match support.by {
-                Some(landlock) => format!("namespaces and {landlock}"),
-                None => "namespaces".to_owned(),
-            });
-            support.alone = true;
-            support.guards = true;
-            support.network = true;
-            support.lacks.clear();
-            if !mounts::bounds_processes() {
-                let lack = "the number of processes is not limited (Linux 6.14 can limit it)";
-                support.lacks.push(lack.to_owned());
-            }
-        }
-        Err(why) => support.lacks.push(format!(
-            "{why}: protected files are only watched, sockets are not hidden, and commands can change modes and times \
-             of files outside"
-        )),
-    }
-    if !calls::are_known() {
-        let lack = "system calls are not filtered, as this kernel has no seccomp";
-        support.lacks.push(lack.to_owned());
-    }
-    support
-}
-
 /// The versions of Landlock from which on TCP can be forbidden, and signals to other processes.
 const NETWORK: i32 = 4;
 const SIGNALS: i32 = 6;
@@ -186,23 +152,45 @@ const LANDLOCK: [(i32, &str); 4] = [
     ),
 ];
 
-/// The same without the namespaces, which have to be tried out.
-fn kernel() -> Support {
+pub(super) fn support() -> Support {
     let abi = access::abi();
-    let mut lacks = Vec::new();
-    if abi < 1 {
-        lacks.push(
-            "this kernel has no Landlock, or its command line leaves it out of `lsm=`".into(),
-        );
-    } else {
-        let missing = LANDLOCK.iter().filter(|(since, _)| abi < *since);
-        lacks.extend(missing.map(|(_, what)| (*what).to_owned()));
+    let namespaces = mounts::way().as_ref();
+    let mut lacks: Vec<String> = Vec::new();
+    match namespaces {
+        Ok(_) if mounts::bounds_processes() => {}
+        Ok(_) => {
+            lacks.push("the number of processes is not limited (Linux 6.14 can limit it)".into());
+        }
+        Err(why) => {
+            if abi < 1 {
+                lacks.push(
+                    "this kernel has no Landlock, or its command line leaves it out of `lsm=`"
+                        .into(),
+                );
+            } else {
+                let missing = LANDLOCK.iter().filter(|(since, _)| abi < *since);
+                lacks.extend(missing.map(|(_, what)| (*what).to_owned()));
+            }
+            lacks.push(format!(
+                "{why}: protected files are only watched, sockets are not hidden, and commands can change modes and times \
+                 of files outside"
+            ));
+        }
     }
+    if !calls::are_known() {
+        lacks.push("system calls are not filtered, as this kernel has no seccomp".into());
+    }
+    let alone = namespaces.is_ok();
+    let by = [
+        alone.then(|| "namespaces".to_owned()),
+        (abi >= 1).then(|| format!("Landlock {abi}")),
+    ];
+    let by: Vec<String> = by.into_iter().flatten().collect();
     Support {
-        by: (abi >= 1).then(|| format!("Landlock {abi}")),
-        network: abi >= NETWORK,
-        guards: false,
-        alone: false,
+        by: (!by.is_empty()).then(|| by.join(" and ")),
+        network: alone || abi >= NETWORK,
+        guards: alone,
+        alone,
         lacks,
     }
 }
