@@ -103,7 +103,10 @@ impl ConfigLine {
 
 /// Reads all lines, up to the first that git does not understand: there it gives up, and runs nothing.
 pub(super) fn lines(text: &str) -> Vec<ConfigLine> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let text = text
+        .strip_prefix('\u{feff}')
+        .unwrap_or(text)
+        .replace("\r\n", "\n");
     let mut reader = ConfigReader {
         chars: text.chars().peekable(),
     };
@@ -190,7 +193,6 @@ impl ConfigReader<'_> {
         self.skip_blanks();
         match self.chars.next() {
             None | Some('\n') => return Some("true".to_owned()),
-            Some('\r') if self.chars.next_if_eq(&'\n').is_some() => return Some("true".to_owned()),
             Some('=') => {}
             Some(_) => return None,
         }
@@ -214,7 +216,6 @@ impl ConfigReader<'_> {
                         't' => value.push('\t'),
                         'b' => value.push('\u{8}'),
                         next @ ('"' | '\\') => value.push(next),
-                        '\r' if self.chars.next_if_eq(&'\n').is_some() => continue,
                         _ => return None,
                     }
                     kept = value.len();
