@@ -69,7 +69,13 @@ struct KeeperTask<'l> {
     words: CStrings,
     env: CStrings,
     dir: CString,
-    files: KeeperFiles,
+    stdio: [OwnedFd; 3],
+    tells: OwnedFd,
+    control: OwnedFd,
+    /// The files that it needs of those that clada has open, in order.
+    open: Vec<RawFd>,
+    /// The files that it needs until nothing of the command lives.
+    kept: Vec<RawFd>,
     /// The limit of open files.
     limit: Option<Rlimit>,
     /// The error for which the program could not be started, or 0.
@@ -96,24 +102,20 @@ impl CStrings {
     }
 }
 
-/// The open files of the first process.
-struct KeeperFiles {
-    stdio: [OwnedFd; 3],
-    tells: OwnedFd,
-    control: OwnedFd,
-    /// The files that it needs of those that clada has open, in order.
-    open: Vec<RawFd>,
-    /// The files that it needs until nothing of the command lives.
-    kept: Vec<RawFd>,
-}
-
-impl KeeperFiles {
+impl<'l> KeeperTask<'l> {
     fn of(
-        launch: &Launch,
+        launch: &'l Launch,
         stdio: [OwnedFd; 3],
         pipes: [OwnedFd; 2],
         kept: &[Arc<OwnedFd>],
+        limit: Option<Rlimit>,
     ) -> io::Result<Self> {
+        let env = launch.env.iter().map(|(name, value)| {
+            let mut line = name.clone();
+            line.push("=");
+            line.push(value);
+            line
+        });
         let [stdin, out, err] = stdio;
         let stdio = [above(stdin)?, above(out)?, above(err)?];
         let [tells, control] = pipes;
@@ -126,11 +128,19 @@ impl KeeperFiles {
         kept.sort_unstable();
         open.sort_unstable();
         Ok(Self {
+            launch,
+            program: c_string(launch.program.as_os_str())?,
+            words: CStrings::of(launch.words.iter().cloned())?,
+            env: CStrings::of(env)?,
+            dir: c_string(launch.dir.as_os_str())?,
             stdio,
             tells,
             control,
             open,
             kept,
+            limit,
+            failed: AtomicI32::new(0),
+            clada: getpid(),
         })
     }
 }
@@ -151,26 +161,11 @@ pub(super) fn start(
         None => File::open("/dev/null")?,
     };
     let [out, err] = output;
+    let stdio = [stdin.into(), out, err];
+    let pipes = [tells.into(), control.into()];
     // Nothing of it is closed before the first process has it.
     let kept = super::kept();
-    let pipes = [tells.into(), control.into()];
-    let env = launch.env.iter().map(|(name, value)| {
-        let mut line = name.clone();
-        line.push("=");
-        line.push(value);
-        line
-    });
-    let task = KeeperTask {
-        launch,
-        program: c_string(launch.program.as_os_str())?,
-        words: CStrings::of(launch.words.iter().cloned())?,
-        env: CStrings::of(env)?,
-        dir: c_string(launch.dir.as_os_str())?,
-        files: KeeperFiles::of(launch, [stdin.into(), out, err], pipes, &kept)?,
-        limit,
-        failed: AtomicI32::new(0),
-        clada: getpid(),
-    };
+    let task = KeeperTask::of(launch, stdio, pipes, &kept, limit)?;
     let mut stack = vec![0_u8; STACK];
     let flags = launch.fence.as_ref().map_or(0, Prepared::flags);
     let pid = match split(flags)? {
@@ -223,7 +218,7 @@ fn c_string(text: &std::ffi::OsStr) -> io::Result<CString> {
 
 /// The first process, from its start to its end.
 fn keep(task: &KeeperTask<'_>, stack: &mut [u8]) -> ! {
-    close_but(&task.files.open);
+    close_but(&task.open);
     let _ = rustix::thread::set_name(c"clada-keeper");
     // Ctrl-C is for clada.
     let _ = setsid();
@@ -243,7 +238,7 @@ fn keep(task: &KeeperTask<'_>, stack: &mut [u8]) -> ! {
         (Ok(_), error) => fail(task, Errno::from_raw_os_error(error)),
     };
     tell(task, STARTED, 0);
-    close_but(&task.files.kept);
+    close_but(&task.kept);
     let hold = match fence {
         Some(fence) if fence.is_alone() && getpid() == Pid::INIT => EndScope::All,
         Some(fence) if fence.holds_signals() && cannot_signal(task.clada) => EndScope::All,
@@ -281,7 +276,7 @@ fn watch_over(task: &KeeperTask<'_>, shell: Pid, hold: EndScope) -> ! {
             continue;
         };
         let mut both = [
-            PollFd::new(&task.files.control, PollFlags::IN),
+            PollFd::new(&task.control, PollFlags::IN),
             PollFd::new(ends, PollFlags::IN),
         ];
         let polled = if is_over {
@@ -361,7 +356,7 @@ fn each_child(mut act: impl FnMut(Pid)) {
 
 fn tell(task: &KeeperTask<'_>, word: u32, number: u32) {
     let told = u64::from(word) << 32 | u64::from(number);
-    let _ = write(&task.files.tells, &told.to_ne_bytes());
+    let _ = write(&task.tells, &told.to_ne_bytes());
 }
 
 fn fail(task: &KeeperTask<'_>, error: Errno) -> ! {
@@ -429,7 +424,7 @@ fn start_program(task: &KeeperTask<'_>, stack: &mut [u8]) -> Result<Pid, Errno> 
 
 /// Makes the calling process the program: a session of its own, without a terminal to ask on, and inside the fence.
 fn become_program(task: &KeeperTask<'_>) -> Result<std::convert::Infallible, Errno> {
-    for (number, file) in task.files.stdio.iter().enumerate() {
+    for (number, file) in task.stdio.iter().enumerate() {
         #[expect(
             unsafe_code,
             reason = "the crate has no such call for numbers that are closed"
