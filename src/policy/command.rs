@@ -94,23 +94,14 @@ fn of_many(mut command: Vec<Word>) -> Vec<Word> {
         !letters.starts_with('-') && letters.contains(['r', 'R'])
     };
     if program(&command) == "rm" && !command.iter().any(is_deep) {
-        let option = Word {
-            text: "-r".to_owned(),
-            fixed: true,
-            place: 0,
-        };
-        command.insert(1, option);
+        command.insert(1, Word::new("-r", true, 0));
     }
     command
 }
 
 /// An argument that nobody has written down.
 fn unknown(place: usize) -> Word {
-    Word {
-        text: "…".to_owned(),
-        fixed: false,
-        place,
-    }
+    Word::new("…", false, place)
 }
 
 fn is_assignment(text: &str) -> bool {
@@ -135,10 +126,7 @@ fn found_and_run(words: &[Word]) -> Vec<Vec<Word>> {
         files.push(unknown(0));
     }
     let deleted = at(&["-delete"]).map(|at| {
-        let rm = Word {
-            text: "rm".to_owned(),
-            ..words[at].clone()
-        };
+        let rm = Word::new("rm", words[at].fixed, words[at].place);
         of_many([vec![rm], files.clone()].concat())
     });
     let mut found: Vec<Vec<Word>> = deleted.into_iter().collect();

@@ -3,21 +3,6 @@
 //! A value never becomes a part of the script: what stands in its place names a variable of the environment, in the quotes
 //! that this needs there. So no value can be taken for a command, whatever it holds.
 
-/// A pair of signs that is open at a place of a script.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum OpenQuote {
-    /// `"`
-    Double,
-    /// `'`
-    Single,
-    /// `$'`
-    Ansi,
-    /// `(`, with or without a `$`
-    Paren,
-    /// `#`
-    Comment,
-}
-
 /// Returns true if a text can be the name of a variable.
 pub fn is_name(text: &str) -> bool {
     let mut chars = text.chars();
@@ -46,7 +31,8 @@ pub enum VariableError {
 /// A script as it is being read.
 #[derive(Default)]
 struct HookScript {
-    open: Vec<OpenQuote>,
+    /// The quotes, parentheses and comments that are open, each by its first sign: `"`, `'`, `$'`, `(`, `$(` or `#`.
+    open: Vec<&'static str>,
     in_ticks: bool,
     /// The body of a here-document has rules of its own.
     is_behind_here_document: bool,
@@ -65,7 +51,7 @@ pub fn interpolated(
     let mut read = HookScript::default();
     let mut rest = command;
     while let Some(c) = rest.chars().next() {
-        let is_comment = read.open.last() == Some(&OpenQuote::Comment);
+        let is_comment = read.open.last() == Some(&"#");
         if let Some(after) = rest.strip_prefix("\\${") {
             script += "${";
             rest = after;
@@ -94,10 +80,10 @@ impl HookScript {
             "after a `<<`"
         } else {
             return Ok(match self.open.last() {
-                Some(OpenQuote::Double) => format!("${{{var}}}"),
-                Some(OpenQuote::Single) => format!("'\"${{{var}}}\"'"),
-                Some(OpenQuote::Ansi) => format!("'\"${{{var}}}\"$'"),
-                Some(OpenQuote::Paren | OpenQuote::Comment) | None => format!("\"${{{var}}}\""),
+                Some(&"\"") => format!("${{{var}}}"),
+                Some(&"'") => format!("'\"${{{var}}}\"'"),
+                Some(&"$'") => format!("'\"${{{var}}}\"$'"),
+                _ => format!("\"${{{var}}}\""),
             });
         };
         Err(VariableError::Place {
@@ -109,31 +95,30 @@ impl HookScript {
 
     /// Goes over the next part of the script, which begins with `c`, and returns its length.
     fn pass(&mut self, c: char, rest: &str, begins_word: bool) -> usize {
-        use OpenQuote::{Ansi, Comment, Double, Paren, Single};
         let inside = self.open.last().copied();
-        let (opened, length) = match (inside, c) {
-            (Some(Single | Ansi), '\'')
-            | (Some(Double), '"')
-            | (Some(Comment), '\n')
-            | (Some(Paren), ')') => {
+        let opened = match (inside, c) {
+            (Some("'" | "$'"), '\'')
+            | (Some("\""), '"')
+            | (Some("#"), '\n')
+            | (Some("(" | "$("), ')') => {
                 self.open.pop();
                 return 1;
             }
-            (Some(Single | Comment), _) => return c.len_utf8(),
+            (Some("'" | "#"), _) => return c.len_utf8(),
             // The next character means nothing.
             (_, '\\') => return 1 + rest[1..].chars().next().map_or(0, char::len_utf8),
-            (Some(Ansi), _) => return c.len_utf8(),
+            (Some("$'"), _) => return c.len_utf8(),
             (_, '`') => {
                 self.in_ticks = !self.in_ticks;
                 return 1;
             }
-            (_, '$') if rest.starts_with("$(") => (Paren, 2),
-            (Some(Double), _) => return c.len_utf8(),
-            (_, '$') if rest.starts_with("$'") => (Ansi, 2),
-            (_, '\'') => (Single, 1),
-            (_, '"') => (Double, 1),
-            (_, '(') => (Paren, 1),
-            (_, '#') if begins_word => (Comment, 1),
+            (_, '$') if rest.starts_with("$(") => "$(",
+            (Some("\""), _) => return c.len_utf8(),
+            (_, '$') if rest.starts_with("$'") => "$'",
+            (_, '\'') => "'",
+            (_, '"') => "\"",
+            (_, '(') => "(",
+            (_, '#') if begins_word => "#",
             (_, '<') if rest.starts_with("<<<") => return 3,
             (_, '<') if rest.starts_with("<<") => {
                 self.is_behind_here_document = true;
@@ -142,7 +127,7 @@ impl HookScript {
             _ => return c.len_utf8(),
         };
         self.open.push(opened);
-        length
+        opened.len()
     }
 }
 

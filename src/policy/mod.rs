@@ -177,7 +177,6 @@ impl ReadScript {
     /// The commands that patterns mean, each once, in the order of the script.
     fn find<'p>(&self, patterns: &'p [Pattern]) -> Vec<Match<'p>> {
         let mut found: Vec<(usize, Match<'p>)> = Vec::new();
-        let mut seen = HashSet::new();
         for pattern in patterns {
             let in_statements = self.statements.iter().enumerate();
             let in_statements = in_statements.filter_map(|(at, statement)| {
@@ -185,17 +184,13 @@ impl ReadScript {
                 Some((self.nodes.len() + at, line))
             });
             let all = self.in_commands(pattern).into_iter().chain(in_statements);
-            for (at, command) in all.filter(|it| seen.insert(it.clone())) {
-                let pattern = &pattern.text;
-                found.push((at, Match { pattern, command }));
-            }
+            let pattern = &pattern.text;
+            found.extend(all.map(|(at, command)| (at, Match { pattern, command })));
         }
         found.sort_by_key(|(at, _)| *at);
-        let found = found.into_iter().map(|(_, found)| found);
         let mut said = HashSet::new();
-        found
-            .filter(|found| said.insert(found.command.clone()))
-            .collect()
+        found.retain(|(_, found)| said.insert(found.command.clone()));
+        found.into_iter().map(|(_, found)| found).collect()
     }
 
     /// The nodes that a pattern means, each with its line.
@@ -312,17 +307,15 @@ fn ran<'w>(words: &'w [Word], stage: &Stage) -> Option<&'w str> {
 
 /// Returns true if a command takes what arrives as what it is to run, if it runs anything.
 fn takes(words: &[Word], arrived: &Arrived) -> bool {
+    let is_in = |range| {
+        let mut words = words.get(range).into_iter().flatten();
+        words.any(|word: &Word| arrived.in_words.contains(&word.place))
+    };
     match Interpreter::of(words).map(|interpreter| interpreter.source) {
         None => true,
         Some(ProgramSource::Stdin) => arrived.as_input,
-        Some(source) => arrived.in_words.iter().any(|place| {
-            let words = match &source {
-                ProgramSource::Text(range) => words.get(range.clone()).unwrap_or_default(),
-                ProgramSource::Word(at) => words.get(*at..*at + 1).unwrap_or_default(),
-                ProgramSource::Stdin => &[],
-            };
-            words.iter().any(|word| word.place == *place)
-        }),
+        Some(ProgramSource::Text(range)) => is_in(range),
+        Some(ProgramSource::Word(at)) => is_in(at..at + 1),
     }
 }
 

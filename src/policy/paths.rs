@@ -84,15 +84,11 @@ struct Rule {
     of: Option<Access>,
     allows: bool,
     text: String,
-    names: Vec<NamePattern>,
+    /// The names of the pattern; [`ANY`] stands for any number of them.
+    names: Vec<Vec<char>>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum NamePattern {
-    /// `**`
-    Any,
-    Like(Vec<char>),
-}
+const ANY: [char; 2] = ['*', '*'];
 
 /// The reason why a path is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -132,16 +128,12 @@ impl Paths {
                 let names = inside
                     .split('/')
                     .filter(|name| !name.is_empty() && *name != ".");
-                let names = names.map(|name| match name {
-                    "**" => NamePattern::Any,
-                    name => NamePattern::Like(fold(name)),
-                });
                 rules.push(Rule {
                     setting: list.setting,
                     of: list.of,
                     allows: list.allows,
                     text: text.clone(),
-                    names: names.collect(),
+                    names: names.map(fold).collect(),
                 });
             }
         }
@@ -175,11 +167,7 @@ impl Rule {
     /// Counts the names that stand for themselves, and the characters.
     fn precision(&self) -> (usize, usize) {
         let is_fixed = |c: &&char| !matches!(c, '*' | '?');
-        let like = self.names.iter().filter_map(|name| match name {
-            NamePattern::Like(name) => Some(name),
-            NamePattern::Any => None,
-        });
-        like.fold((0, 0), |(names, chars), name| {
+        self.names.iter().fold((0, 0), |(names, chars), name| {
             let fixed = name.iter().filter(is_fixed).count();
             (names + usize::from(fixed == name.len()), chars + fixed)
         })
@@ -187,34 +175,21 @@ impl Rule {
 
     /// Returns true if a path, or a folder that it is in, has the pattern.
     fn covers(&self, path: &[Vec<char>]) -> bool {
-        let (mut at, mut next) = (0, 0);
-        // The last `**`, and where what it stands for ends so far.
-        let mut any = None;
-        loop {
-            match self.names.get(at) {
-                None => return true,
-                Some(NamePattern::Any) => {
-                    any = Some((at, next));
-                    at += 1;
-                    continue;
-                }
-                Some(NamePattern::Like(name))
-                    if path.get(next).is_some_and(|it| is_like(name, it)) =>
-                {
-                    at += 1;
-                    next += 1;
-                    continue;
-                }
-                Some(NamePattern::Like(_)) => {}
+        let mut rest = path;
+        let mut parts = self.names.split(|name| *name == ANY).enumerate();
+        parts.all(|(number, part)| {
+            // Behind a `**` a part may begin anywhere, and the first place leaves the most for the others.
+            let last = if number == 0 { 0 } else { rest.len() };
+            let begins = |path: &[Vec<char>]| {
+                let mut names = part.iter().zip(path);
+                part.len() <= path.len() && names.all(|(name, it)| is_like(name, it))
+            };
+            let found = (0..=last).find(|at| begins(&rest[*at..]));
+            if let Some(at) = found {
+                rest = &rest[at + part.len()..];
             }
-            match any {
-                Some((star, end)) if end < path.len() => {
-                    any = Some((star, end + 1));
-                    (at, next) = (star + 1, end + 1);
-                }
-                _ => return false,
-            }
-        }
+            found.is_some()
+        })
     }
 }
 

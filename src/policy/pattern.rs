@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use globset::{GlobBuilder, GlobMatcher};
+use globset::{Glob, GlobMatcher};
 
 use super::command;
 use super::shell::Word;
@@ -232,23 +232,21 @@ pub(super) fn without_ends(path: &str) -> &str {
 struct WordGlob {
     word: String,
     /// Compiled only when a word is compared with it, as that takes long.
-    glob: Option<(globset::Glob, OnceLock<GlobMatcher>)>,
+    glob: Option<(Glob, OnceLock<GlobMatcher>)>,
 }
 
 impl WordGlob {
     fn new(word: &str) -> Result<Self, PatternCause> {
         let is_glob = word.contains(['*', '?', '[', '{', '\\']);
-        let word = word.to_owned();
-        match is_glob.then(|| GlobBuilder::new(&word).build()).transpose() {
-            Ok(glob) => Ok(Self {
-                word,
-                glob: glob.map(|glob| (glob, OnceLock::new())),
-            }),
-            Err(error) => {
-                let kind = error.kind().clone();
-                Err(PatternCause::Glob { word, kind })
-            }
-        }
+        let glob = is_glob.then(|| Glob::new(word)).transpose();
+        let glob = glob.map_err(|error| PatternCause::Glob {
+            word: word.to_owned(),
+            kind: error.kind().clone(),
+        })?;
+        Ok(Self {
+            word: word.to_owned(),
+            glob: glob.map(|glob| (glob, OnceLock::new())),
+        })
     }
 
     fn matches(&self, text: &str) -> bool {

@@ -68,11 +68,7 @@ impl ShellValues {
                 return vec![word.clone()];
             };
             let words = values[at.min(values.len() - 1)].split_whitespace();
-            let words = words.map(|text| Word {
-                text: text.to_owned(),
-                fixed: !text.contains('$'),
-                place: word.place,
-            });
+            let words = words.map(|text| Word::new(text, !text.contains('$'), word.place));
             words.collect()
         };
         let form = |at| words.iter().flat_map(|word| expanded(word, at)).collect();

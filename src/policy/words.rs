@@ -16,12 +16,9 @@ pub(super) fn statements(text: &str) -> Vec<Statement> {
         let length = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
         if length > 0 {
             if let Some(part) = statement.last_mut() {
-                part.push(Word {
-                    // The full stop of a sentence.
-                    text: rest[..length].trim_end_matches('.').to_owned(),
-                    fixed: true,
-                    place: part.len(),
-                });
+                // The full stop of a sentence.
+                let text = rest[..length].trim_end_matches('.');
+                part.push(Word::new(text, true, part.len()));
             }
             rest = &rest[length..];
             continue;

@@ -9,6 +9,8 @@ pub struct ProcessEntry {
     pub name: String,
     /// A zombie, or about to be none.
     pub is_dead: bool,
+    /// The number of the process that it is below.
+    pub parent: i32,
     /// The time of its start, in ticks since the system was started: no other process with its number has the same.
     pub began: u64,
 }
@@ -27,7 +29,8 @@ fn parse(stat: &[u8]) -> Option<ProcessEntry> {
     Some(ProcessEntry {
         name: start.split_once('(')?.1.to_owned(),
         is_dead: matches!(fields.next()?, "Z" | "X"),
-        began: fields.nth(18)?.parse().ok()?,
+        parent: fields.next()?.parse().ok()?,
+        began: fields.nth(17)?.parse().ok()?,
     })
 }
 

@@ -27,7 +27,6 @@ struct PathSearch {
     /// The number of trees that were to be avoided then.
     trees: usize,
     folders: Vec<PathFolder>,
-    found: HashMap<String, PathBuf>,
 }
 
 /// A folder of the PATH.
@@ -149,7 +148,6 @@ impl Programs {
                 path: path.to_owned(),
                 trees: usize::MAX,
                 folders: Vec::new(),
-                found: HashMap::new(),
             };
             Self(Arc::new(Mutex::new(search)))
         };
@@ -222,7 +220,6 @@ impl PathSearch {
         let trees = AvoidedTrees::all();
         if self.trees != trees.len() {
             self.trees = trees.len();
-            self.found.clear();
             let folders = env::split_paths(&self.path);
             let folders = folders.map(|named| PathFolder {
                 is: leads_to(&named, &trees, true),
@@ -233,12 +230,7 @@ impl PathSearch {
         self
     }
 
-    fn find(&mut self, name: &str) -> Result<PathBuf, NoProgram> {
-        if let Some(found) = self.found.get(name)
-            && found.symlink_metadata().is_ok()
-        {
-            return Ok(found.clone());
-        }
+    fn find(&self, name: &str) -> Result<PathBuf, NoProgram> {
         let trees = AvoidedTrees::all();
         let mut at_risk = None;
         for folder in &self.folders {
@@ -248,10 +240,7 @@ impl PathSearch {
             }
             let is = folder.is.clone();
             match is.and_then(|_| leads_to(&file, &trees, false)) {
-                Ok(_) => {
-                    self.found.insert(name.to_owned(), file.clone());
-                    return Ok(file);
-                }
+                Ok(_) => return Ok(file),
                 Err(risk) => {
                     at_risk.get_or_insert_with(|| NoProgram::AtRisk {
                         name: name.to_owned(),

@@ -4,7 +4,6 @@ use std::sync::{Mutex, PoisonError};
 
 use rustix::process::Pid;
 
-#[cfg(target_os = "linux")]
 use super::process;
 
 /// A process that lives.
@@ -13,8 +12,8 @@ pub struct Survivor {
     pub pid: Pid,
     /// The name of its program, as the system has it.
     pub name: String,
-    /// As the system counts it; nothing where it does not tell.
-    began: Option<u64>,
+    /// As the system counts it.
+    began: u64,
 }
 
 static REPORTED: Mutex<Vec<Survivor>> = Mutex::new(Vec::new());
@@ -35,25 +34,13 @@ pub fn reported() -> Vec<Survivor> {
     reported.clone()
 }
 
-#[cfg(target_os = "linux")]
 fn survivor(pid: Pid) -> Option<Survivor> {
     let entry = process::look_up(pid).filter(|entry| !entry.is_dead)?;
     Some(Survivor {
         pid,
         name: entry.name,
-        began: Some(entry.began),
+        began: entry.began,
     })
-}
-
-#[cfg(not(target_os = "linux"))]
-fn survivor(pid: Pid) -> Option<Survivor> {
-    rustix::process::test_kill_process(pid)
-        .is_ok()
-        .then(|| Survivor {
-            pid,
-            name: "process".to_owned(),
-            began: None,
-        })
 }
 
 #[cfg(all(test, target_os = "linux"))]

@@ -3,8 +3,8 @@
 //!
 //! The published readers of shell scripts were tried first: `brush-parser` overflows its stack on deep nesting and allocates
 //! without end on seven bytes, `tree-sitter-bash` is still busy with a megabyte of `)` or of a pipeline after eight seconds;
-//! and this text comes from a model. So: one pass, recursion only into substitutions and bounded there, and no tree, only
-//! what runs and where its output goes.
+//! and this text comes from a model. So: one pass, with bounded recursion, and no tree, only what runs and where its output
+//! goes.
 
 mod word;
 
@@ -12,10 +12,8 @@ use std::collections::HashSet;
 
 use word::WordText;
 
-/// The depth to which substitutions may nest.
-const DEPTH: usize = 32;
-/// The depth to which `(`, `{`, `if`, loops and `case` may nest.
-const GROUPS: usize = 200;
+/// The depth to which groups, loops and substitutions may nest.
+const DEPTH: usize = 64;
 
 /// The commands that a script runs.
 #[derive(Debug, Default)]
@@ -42,12 +40,15 @@ pub(super) struct Node {
     /// The next in its pipeline.
     pub(super) feeds: Option<usize>,
     /// The node that it is in, to which its output goes if it feeds nothing.
-    pub(super) parent: Option<(usize, Via)>,
+    pub(super) parent: Option<Place>,
     /// The first node behind it that is not inside it.
     pub(super) end: usize,
     /// The number of programs given as text (`bash -c '…'`) that it is inside of.
     pub(super) level: usize,
 }
+
+/// A node, and the way in which something is inside it.
+pub(super) type Place = (usize, Via);
 
 /// The way in which a node is inside another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,50 +73,34 @@ pub(super) struct Word {
     pub(super) place: usize,
 }
 
+impl Word {
+    pub(super) fn new(text: &str, fixed: bool, place: usize) -> Self {
+        let text = text.to_owned();
+        Self { text, fixed, place }
+    }
+}
+
 /// Reads a script, or a program given as text inside the node `parent`, into `out`.
 pub(super) fn read(source: &str, parent: Option<usize>, out: &mut ShellScript) {
     let level = parent.map_or(0, |at| out.nodes[at].level + 1);
     let parent = parent.map(|at| (at, Via::Inside));
-    let mut reader = ShellReader::new(source.as_bytes(), out, 0, level);
-    reader.list(parent, false);
-    reader.finish();
+    let mut reader = ShellReader {
+        source: b"",
+        at: 0,
+        out,
+        depth: 0,
+        level,
+        here: Vec::new(),
+        lost: None,
+    };
+    reader.script(source.as_bytes(), parent);
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum GroupKind {
-    Paren,
-    Brace,
-    If,
-    Loop,
-    Case,
-}
-
+/// A here-document whose text is still to come.
 struct HereDoc {
     node: usize,
-    end: Vec<u8>,
+    end: WordText,
     tabs: bool,
-    quoted: bool,
-}
-
-/// A list of commands that is being read: what is open, and the element whose pipeline may go on.
-struct OpenList {
-    start: usize,
-    owner: Option<(usize, Via)>,
-    open: Vec<(GroupKind, usize)>,
-    last: Option<usize>,
-    pipe: Option<usize>,
-}
-
-impl OpenList {
-    fn parent(&self) -> Option<(usize, Via)> {
-        let group = self.open.last().map(|(_, node)| (*node, Via::Inside));
-        group.or(self.owner)
-    }
-
-    fn next_command(&mut self) {
-        self.last = None;
-        self.pipe = None;
-    }
 }
 
 struct ShellReader<'s, 'o> {
@@ -129,24 +114,35 @@ struct ShellReader<'s, 'o> {
     lost: Option<usize>,
 }
 
-impl<'s, 'o> ShellReader<'s, 'o> {
-    fn new(source: &'s [u8], out: &'o mut ShellScript, depth: usize, level: usize) -> Self {
-        Self {
-            source,
-            at: 0,
-            out,
-            depth,
-            level,
-            here: Vec::new(),
-            lost: None,
-        }
+impl<'s> ShellReader<'s, '_> {
+    /// Reads another text as a part of this script.
+    fn inner(&mut self, source: &[u8], read: impl FnOnce(&mut ShellReader<'_, '_>)) {
+        self.deeper(|outer| {
+            let mut inner = ShellReader {
+                source,
+                at: 0,
+                out: outer.out,
+                depth: outer.depth,
+                level: outer.level,
+                here: Vec::new(),
+                lost: None,
+            };
+            read(&mut inner);
+            if let Some(lost) = inner.lost {
+                let text = String::from_utf8_lossy(&source[lost..]);
+                inner.out.unread.push(text.into_owned());
+            }
+        });
     }
 
-    fn finish(self) {
-        if let Some(lost) = self.lost {
-            let text = String::from_utf8_lossy(&self.source[lost..]);
-            self.out.unread.push(text.into_owned());
+    /// Goes one level deeper, or gives up.
+    fn deeper(&mut self, read: impl FnOnce(&mut Self)) {
+        if self.depth == DEPTH {
+            return self.lose(self.at);
         }
+        self.depth += 1;
+        read(self);
+        self.depth -= 1;
     }
 
     /// Gives up: all that is open ends here, and what began at `from` is handed back as text.
@@ -177,8 +173,7 @@ impl<'s, 'o> ShellReader<'s, 'o> {
         loop {
             match self.peek() {
                 Some(b' ' | b'\t' | b'\r') => self.at += 1,
-                Some(b'\\') if self.starts("\\\n") => self.at += 2,
-                Some(b'\\') if self.starts("\\\r\n") => self.at += 3,
+                Some(b'\\') if self.eat("\\\n") || self.eat("\\\r\n") => {}
                 Some(b'#') => {
                     let rest = &self.source[self.at..];
                     self.at += memchr::memchr(b'\n', rest).unwrap_or(rest.len());
@@ -190,314 +185,223 @@ impl<'s, 'o> ShellReader<'s, 'o> {
 
     fn blank_lines(&mut self) {
         self.blanks();
-        while self.peek() == Some(b'\n') {
-            self.newline();
+        while self.eat("\n") {
+            self.here_documents();
             self.blanks();
         }
     }
 
-    /// The end of a line, and the here-documents that begin behind it.
-    fn newline(&mut self) {
-        self.at += 1;
+    /// The here-documents that begin behind the end of a line.
+    fn here_documents(&mut self) {
         for doc in std::mem::take(&mut self.here) {
             let start = self.at;
             let mut end = start;
-            while self.at < self.source.len() {
-                let rest = &self.source[self.at..];
-                let length = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
-                let line = rest[..length]
-                    .strip_suffix(b"\r")
-                    .unwrap_or(&rest[..length]);
+            for line in self.source[start..].split_inclusive(|c| *c == b'\n') {
+                self.at += line.len();
+                let line = line.strip_suffix(b"\n").unwrap_or(line);
+                let line = line.strip_suffix(b"\r").unwrap_or(line);
                 let tabs = line.iter().take_while(|c| doc.tabs && **c == b'\t').count();
-                self.at = (self.at + length + 1).min(self.source.len());
-                if line[tabs..] == doc.end {
+                if line[tabs..] == doc.end.bytes {
                     break;
                 }
                 end = self.at;
             }
             let body = &self.source[start..end];
             self.out.nodes[doc.node].stdin += &String::from_utf8_lossy(body);
-            if !doc.quoted {
-                let mut inner = ShellReader::new(body, self.out, self.depth + 1, self.level);
-                if inner.depth > DEPTH {
-                    inner.lose(0);
-                }
-                inner.quoted(&mut WordText::default(), None, doc.node, Via::Input);
-                inner.finish();
+            if !doc.end.quoted {
+                self.expansions(body, (doc.node, Via::Input));
             }
         }
     }
 
-    fn node(&mut self, parent: Option<(usize, Via)>) -> usize {
+    /// A command or a group inside `parent`, which `before` feeds.
+    fn node(&mut self, parent: Option<Place>, before: Option<usize>) -> usize {
         let node = self.out.nodes.len();
         self.out.nodes.push(Node {
             parent,
-            end: node + 1,
             level: self.level,
             ..Node::default()
         });
-        node
-    }
-
-    /// Begins a command or a group, which the command before it in the pipeline feeds.
-    fn element(&mut self, place: &mut OpenList) -> usize {
-        let node = self.node(place.parent());
-        if let Some(before) = place.pipe.take() {
+        if let Some(before) = before {
             self.out.nodes[before].feeds = Some(node);
         }
         node
     }
 
-    fn open(&mut self, kind: GroupKind, place: &mut OpenList) -> usize {
-        let node = self.element(place);
-        place.open.push((kind, node));
-        place.next_command();
-        if place.open.len() > GROUPS {
-            self.lose(self.at);
-        }
-        node
-    }
-
-    /// Ends the innermost group of that kind, and whatever is open inside it.
-    fn close(&mut self, kind: GroupKind, place: &mut OpenList) -> bool {
-        let Some(at) = place.open.iter().rposition(|(open, _)| *open == kind) else {
-            return false;
-        };
-        let (_, node) = place.open[at];
-        place.open.truncate(at);
-        place.next_command();
-        self.end(node);
-        place.last = Some(node);
-        true
-    }
-
-    fn end(&mut self, node: usize) {
-        self.out.nodes[node].end = self.out.nodes.len();
-    }
-
-    /// Commands, up to the end of the text or, inside parentheses, behind the `)` that closes them.
-    fn list(&mut self, owner: Option<(usize, Via)>, in_parens: bool) {
-        let mut place = OpenList {
-            start: self.at,
-            owner,
-            open: Vec::new(),
-            last: None,
-            pipe: None,
-        };
-        loop {
-            self.blanks();
-            let Some(c) = self.peek() else {
-                if in_parens || !place.open.is_empty() {
-                    self.lose(place.start);
-                }
-                return;
-            };
-            match c {
-                b'\n' => {
-                    self.newline();
-                    place.last = None;
-                }
-                b';' => self.semicolon(&mut place),
-                b'&' if !self.starts("&>") => {
-                    self.at += 1;
-                    let _ = self.eat("&");
-                    place.next_command();
-                }
-                b'|' => {
-                    self.at += 1;
-                    if self.eat("|") {
-                        place.next_command();
-                    } else {
-                        let _ = self.eat("&");
-                        place.pipe = place.last.take();
-                    }
-                }
-                b')' => {
-                    self.at += 1;
-                    if !self.close(GroupKind::Paren, &mut place) {
-                        if !in_parens {
-                            self.lose(place.start);
-                        }
-                        return;
-                    }
-                }
-                b'(' => self.parenthesis(&mut place),
-                _ if self.keyword(&mut place) => {}
-                _ => {
-                    // Behind a group only its redirections can follow.
-                    let node = match place.last {
-                        Some(group) => group,
-                        None => self.element(&mut place),
-                    };
-                    let is_function = self.command(node);
-                    self.end(node);
-                    place.last = Some(node).filter(|_| !is_function);
-                }
-            }
-        }
-    }
-
-    /// Arithmetic, or the beginning of a group.
-    fn parenthesis(&mut self, place: &mut OpenList) {
-        match self.arithmetic_end(self.at) {
-            Some(end) => {
-                let node = self.element(place);
-                self.arithmetic(end, node);
-                place.last = Some(node);
-            }
-            // What is unfinished has been given up, to its end.
-            None if self.lost.is_some() => {}
-            None => {
-                self.at += 1;
-                self.open(GroupKind::Paren, place);
-            }
-        }
-    }
-
-    /// The end of a statement, or of a branch of `case`.
-    fn semicolon(&mut self, place: &mut OpenList) {
-        self.at += 1;
-        place.next_command();
-        if matches!(self.peek(), Some(b';' | b'&')) {
-            self.at += 1;
-            let _ = self.eat("&");
-            self.case_patterns(place);
-        }
-    }
-
-    /// The reserved word that is here, if there is one, and what belongs to it.
-    fn keyword(&mut self, place: &mut OpenList) -> bool {
+    /// The operator or the word that is here, as far as it could be a reserved one.
+    fn sign(&self) -> &'s [u8] {
+        const SIGNS: [&str; 12] = [
+            "&>", "&&", "||", "|&", ";;", ";&", "&", "|", ";", "\n", "(", ")",
+        ];
         let rest = &self.source[self.at..];
         let is_end = |c: &u8| b" \t\r\n;&|()<>\\".contains(c);
+        let sign = SIGNS.iter().find(|sign| self.starts(sign));
+        let length = sign.map(|sign| sign.len());
         // The longest reserved word has eight letters.
-        let length = rest.iter().take(9).position(is_end).unwrap_or(rest.len());
-        let at = self.at;
-        let mut closed = true;
-        let Some(word) = rest.get(..length) else {
-            return false;
-        };
-        self.at += length;
-        match word {
-            b"then" | b"elif" | b"else" | b"do" | b"!" | b"coproc" => place.last = None,
-            b"time" => {
-                place.last = None;
-                self.blanks();
-                let _ = self.eat("-p");
-                if self.peek() == Some(b'-') {
-                    // The program of that name.
-                    self.at = at;
+        let length = length.or_else(|| rest.iter().take(9).position(is_end));
+        &rest[..length.unwrap_or(rest.len())]
+    }
+
+    /// All commands of another text, inside `parent`.
+    fn script(&mut self, source: &[u8], parent: Option<Place>) {
+        self.inner(source, |inner| {
+            inner.list(parent);
+            if inner.peek().is_some() {
+                inner.lose(0);
+            }
+        });
+    }
+
+    /// Commands inside `parent`, up to a sign or word that ends a group or the branch of a `case`.
+    fn list(&mut self, parent: Option<Place>) {
+        // The group that redirections here belong to, and the command whose output goes to the next one.
+        let (mut last, mut pipe) = (None, None);
+        self.deeper(|inner| {
+            loop {
+                inner.blanks();
+                let sign = inner.sign();
+                match sign {
+                    b"" if inner.peek().is_none() => return,
+                    b")" | b"}" | b"fi" | b"done" | b"esac" | b";;" | b";&" => return,
+                    b"\n" => {
+                        inner.blank_lines();
+                        last = None;
+                    }
+                    b";" | b"&" | b"&&" | b"||" => {
+                        inner.at += sign.len();
+                        (last, pipe) = (None, None);
+                    }
+                    b"|" | b"|&" => {
+                        inner.at += sign.len();
+                        pipe = last.take();
+                    }
+                    b"then" | b"elif" | b"else" | b"do" | b"!" | b"coproc" | b"time"
+                        if !inner.is_program(sign) =>
+                    {
+                        inner.at += sign.len();
+                        last = None;
+                    }
+                    _ => {
+                        // Behind a group only its redirections can follow.
+                        let node = last.unwrap_or_else(|| inner.node(parent, pipe.take()));
+                        let is_function = inner.part(sign, node);
+                        inner.out.nodes[node].end = inner.out.nodes.len();
+                        last = Some(node).filter(|_| !is_function);
+                    }
+                }
+            }
+        });
+    }
+
+    /// The rest of a group that began at `start`, up to its end.
+    fn group(&mut self, start: usize, parent: Place, end: &str) {
+        self.list(Some(parent));
+        if !self.eat(end) {
+            self.lose(start);
+        }
+    }
+
+    /// Returns true for `time` with options, as the program of that name has them.
+    fn is_program(&self, sign: &[u8]) -> bool {
+        let behind = self.source[self.at + sign.len()..].trim_ascii_start();
+        sign == b"time" && behind.starts_with(b"-")
+    }
+
+    /// A command or a group, which begins with this sign. Returns true if it was the head of a function instead.
+    fn part(&mut self, sign: &[u8], node: usize) -> bool {
+        let start = self.at;
+        self.at += sign.len();
+        let end = match sign {
+            b"(" => match self.arithmetic_end(start) {
+                Some(end) => {
+                    self.arithmetic(end, node);
                     return false;
                 }
-            }
-            b"if" => _ = self.open(GroupKind::If, place),
-            b"fi" => closed = self.close(GroupKind::If, place),
-            b"while" | b"until" => _ = self.open(GroupKind::Loop, place),
+                None => ")",
+            },
+            b"{" => "}",
+            b"if" => "fi",
+            b"while" | b"until" => "done",
             b"for" | b"select" => {
-                let node = self.open(GroupKind::Loop, place);
                 self.loop_head(node);
+                "done"
             }
-            b"done" => closed = self.close(GroupKind::Loop, place),
             b"case" => {
-                let node = self.open(GroupKind::Case, place);
-                self.blanks();
-                self.word(node, Via::Nowhere);
-                self.blank_lines();
-                if !self.eat("in") {
-                    self.lose(at);
-                }
-                self.case_patterns(place);
+                self.case(node);
+                "esac"
             }
-            b"esac" => closed = self.close(GroupKind::Case, place),
-            b"{" => _ = self.open(GroupKind::Brace, place),
-            b"}" => closed = self.close(GroupKind::Brace, place),
+            b"[[" => {
+                self.words_to(node, b"]");
+                self.eat("]]");
+                return false;
+            }
             b"function" => {
                 self.blanks();
-                let node = self.node(place.parent());
-                let name = self.word(node, Via::Nowhere).text();
+                let name = self.word((node, Via::Nowhere)).text();
                 self.out.functions.insert(name);
                 self.blanks();
                 self.empty_parens();
-            }
-            b"[[" => {
-                let node = self.element(place);
-                self.test(node);
-                place.last = Some(node);
+                return true;
             }
             _ => {
-                self.at = at;
-                return false;
+                self.at = start;
+                return self.command(node);
             }
-        }
-        if !closed {
-            self.lose(place.start);
-        }
-        true
+        };
+        self.group(start, (node, Via::Inside), end);
+        false
     }
 
-    /// `x in a b c`, or `((…))`.
+    /// `x in a b c`. What is in `((…))` is read as the first command of the loop.
     fn loop_head(&mut self, node: usize) {
         self.blanks();
-        if let Some(end) = self.arithmetic_end(self.at) {
-            self.arithmetic(end, node);
+        if self.peek() == Some(b'(') {
             return;
         }
-        self.word(node, Via::Nowhere);
+        self.word((node, Via::Nowhere));
         self.blank_lines();
-        if self.starts("in") && !self.starts("in=") {
-            self.at += 2;
-            self.words_to(node, |c| b"\n;&|)".contains(&c));
+        if self.eat("in") {
+            self.words_to(node, b"\n;");
         }
     }
 
-    /// The patterns of the next branch, up to their `)`; or the `esac`.
-    fn case_patterns(&mut self, place: &mut OpenList) {
+    /// All branches of a `case`, up to the `esac`.
+    fn case(&mut self, node: usize) {
         let start = self.at;
-        let Some((GroupKind::Case, node)) = place.open.last().copied() else {
-            return self.lose(place.start);
-        };
+        self.blanks();
+        self.word((node, Via::Nowhere));
         self.blank_lines();
-        if self.starts("esac") {
-            return;
+        if !self.eat("in") {
+            return self.lose(start);
         }
-        let _ = self.eat("(");
         loop {
-            self.words_to(node, |c| b"\n;&|)".contains(&c));
-            if self.eat(")") {
+            self.blank_lines();
+            if self.starts("esac") || self.peek().is_none() {
                 return;
             }
-            if !self.eat("|") {
-                return self.lose(start);
-            }
+            self.eat("(");
+            self.words_to(node, b")");
+            self.eat(")");
+            self.list(Some((node, Via::Inside)));
+            while self.eat(";") || self.eat("&") {}
         }
     }
 
-    /// Words that run nothing by themselves, up to such a character or the end.
-    fn words_to(&mut self, node: usize, is_end: impl Fn(u8) -> bool) {
+    /// Words that run nothing by themselves, up to one that begins with such a character.
+    fn words_to(&mut self, node: usize, ends: &[u8]) {
+        let start = self.at;
         loop {
             self.blanks();
             match self.peek() {
-                None => return,
-                Some(c) if is_end(c) => return,
+                None => return self.lose(start),
+                Some(c) if ends.contains(&c) => return,
+                Some(b'\n') => self.blank_lines(),
                 Some(_) => {
                     let at = self.at;
-                    self.word(node, Via::Nowhere);
+                    self.word((node, Via::Nowhere));
                     self.at += usize::from(self.at == at);
                 }
             }
-        }
-    }
-
-    /// The inside of `[[ … ]]`.
-    fn test(&mut self, node: usize) {
-        let start = self.at;
-        while !self.eat("]]") {
-            if self.peek().is_none() {
-                return self.lose(start);
-            }
-            let at = self.at;
-            self.word(node, Via::Nowhere);
-            self.at += usize::from(self.at == at);
-            self.blank_lines();
         }
     }
 
@@ -525,7 +429,7 @@ impl<'s, 'o> ShellReader<'s, 'o> {
                     self.redirection(node);
                 }
                 _ if self.out.nodes[node].words.is_empty() && is_assignment(rest) => {
-                    let text = self.word(node, Via::Nowhere).text();
+                    let text = self.word((node, Via::Nowhere)).text();
                     self.out.assigned.push(text);
                 }
                 _ => self.argument(node),
@@ -535,12 +439,9 @@ impl<'s, 'o> ShellReader<'s, 'o> {
 
     fn argument(&mut self, node: usize) {
         let place = self.out.nodes[node].words.len();
-        let word = self.word(node, Via::Word(place));
-        self.out.nodes[node].words.push(Word {
-            text: word.text(),
-            fixed: !word.expands,
-            place,
-        });
+        let word = self.word((node, Via::Word(place)));
+        let word = Word::new(&word.text(), !word.expands, place);
+        self.out.nodes[node].words.push(word);
     }
 
     fn empty_parens(&mut self) -> bool {
@@ -558,19 +459,18 @@ impl<'s, 'o> ShellReader<'s, 'o> {
     fn redirection(&mut self, node: usize) {
         if self.eat("<<<") {
             self.blanks();
-            let text = self.word(node, Via::Input).text();
+            let text = self.word((node, Via::Input)).text();
             self.out.nodes[node].stdin += &text;
             return;
         }
         if self.eat("<<") {
             let tabs = self.eat("-");
             self.blanks();
-            let word = self.word(node, Via::Nowhere);
+            let word = self.word((node, Via::Nowhere));
             self.here.push(HereDoc {
                 node,
-                end: word.bytes,
+                end: word,
                 tabs,
-                quoted: word.quoted,
             });
             return;
         }
@@ -583,7 +483,7 @@ impl<'s, 'o> ShellReader<'s, 'o> {
             self.at += 1;
         }
         self.blanks();
-        let file = self.word(node, via).text();
+        let file = self.word((node, via)).text();
         if via == Via::Nowhere {
             self.out.nodes[node].writes.push(file);
         }

@@ -1,6 +1,6 @@
 //! One word of a shell script: its quotes, and the substitutions in it. It never says what a word is for.
 
-use super::{DEPTH, ShellReader, Via};
+use super::{Place, ShellReader, Via};
 
 /// A word as it is being read.
 #[derive(Default)]
@@ -20,7 +20,7 @@ impl WordText {
 
 impl ShellReader<'_, '_> {
     /// One word. Its substitutions are inside `node`, as `via` says.
-    pub(super) fn word(&mut self, node: usize, via: Via) -> WordText {
+    pub(super) fn word(&mut self, place: Place) -> WordText {
         let mut text = WordText::default();
         while let Some(c) = self.peek() {
             let at = self.at;
@@ -32,18 +32,14 @@ impl ShellReader<'_, '_> {
                     self.at = (at + 2).min(self.source.len());
                 }
                 b'\'' => self.single(&mut text),
-                b'"' => {
-                    text.quoted = true;
-                    self.at += 1;
-                    self.quoted(&mut text, Some(b'"'), node, via);
-                }
-                b'$' => self.dollar(&mut text, false, node, via),
-                b'`' => self.backticks(&mut text, node, via),
+                b'"' => self.double(&mut text, place),
+                b'$' => self.dollar(&mut text, b"'\"", place),
+                b'`' => self.backticks(&mut text, place),
                 b'<' | b'>' if self.source.get(at + 1) == Some(&b'(') => {
                     self.at += 1;
-                    self.substitution(&mut text, node, via);
+                    self.substitution(&mut text, place);
                 }
-                b'(' if text.bytes.last() == Some(&b'=') => self.array(node),
+                b'(' if text.bytes.last() == Some(&b'=') => self.array(place.0),
                 // Patterns of bash such as `!(a|b)`.
                 b'(' if text.bytes.last().is_some_and(|c| b"?*+@!".contains(c)) => {
                     self.extended_glob(&mut text);
@@ -73,17 +69,13 @@ impl ShellReader<'_, '_> {
         }
     }
 
-    /// WordText in which only `\`, `$` and back-ticks are special, up to and with `end`.
-    pub(super) fn quoted(&mut self, text: &mut WordText, end: Option<u8>, node: usize, via: Via) {
+    /// Text in which `\`, `$`, back-ticks and these quotes are special, up to and with `end`; without one to the end of all.
+    fn quoted(&mut self, text: &mut WordText, end: Option<u8>, quotes: &[u8], place: Place) {
         let start = self.at;
         loop {
             match self.peek() {
-                None => {
-                    if end.is_some() {
-                        self.lose(start);
-                    }
-                    return;
-                }
+                None if end.is_some() => return self.lose(start),
+                None => return,
                 c if c == end => {
                     self.at += 1;
                     return;
@@ -97,8 +89,10 @@ impl ShellReader<'_, '_> {
                         next => text.bytes.extend([b'\\'].into_iter().chain(next)),
                     }
                 }
-                Some(b'$') => self.dollar(text, true, node, via),
-                Some(b'`') => self.backticks(text, node, via),
+                Some(b'$') => self.dollar(text, quotes, place),
+                Some(b'`') => self.backticks(text, place),
+                Some(b'\'') if quotes.contains(&b'\'') => self.single(text),
+                Some(b'"') if quotes.contains(&b'"') => self.double(text, place),
                 Some(c) => {
                     text.bytes.push(c);
                     self.at += 1;
@@ -107,21 +101,36 @@ impl ShellReader<'_, '_> {
         }
     }
 
-    fn dollar(&mut self, text: &mut WordText, in_quotes: bool, node: usize, via: Via) {
+    fn double(&mut self, text: &mut WordText, place: Place) {
+        text.quoted = true;
+        self.at += 1;
+        self.quoted(text, Some(b'"'), b"", place);
+    }
+
+    /// The substitutions in another text.
+    pub(super) fn expansions(&mut self, text: &[u8], place: Place) {
+        self.inner(text, |inner| {
+            inner.quoted(&mut WordText::default(), None, b"", place);
+        });
+    }
+
+    /// A `$` and what it expands, where these quotes are special.
+    fn dollar(&mut self, text: &mut WordText, quotes: &[u8], place: Place) {
         let start = self.at;
+        let in_quotes = !quotes.contains(&b'\'');
         match self.source.get(start + 1) {
             Some(b'(') => {
                 self.at += 1;
                 match self.arithmetic_end(start + 1) {
                     Some(end) => {
-                        self.arithmetic(end, node);
+                        self.arithmetic(end, place.0);
                         text.expands = true;
                         text.bytes.extend("$((…))".as_bytes());
                     }
-                    None => self.substitution(text, node, via),
+                    None => self.substitution(text, place),
                 }
             }
-            Some(b'{') => self.parameter(text, in_quotes, node),
+            Some(b'{') => self.parameter(text, quotes, place.0),
             Some(b'\'') if !in_quotes => self.escaped(text),
             Some(b'"') if !in_quotes => self.at += 1,
             Some(c) if c.is_ascii_alphanumeric() || b"_@*#?$!-".contains(c) => {
@@ -141,31 +150,17 @@ impl ShellReader<'_, '_> {
         }
     }
 
-    /// Goes one substitution deeper, or gives up.
-    fn deeper(&mut self, from: usize, read: impl FnOnce(&mut Self)) {
-        if self.depth == DEPTH {
-            return self.lose(from);
-        }
-        self.depth += 1;
-        read(self);
-        self.depth -= 1;
-    }
-
     /// `( … )` of a substitution.
-    fn substitution(&mut self, text: &mut WordText, node: usize, via: Via) {
+    fn substitution(&mut self, text: &mut WordText, place: Place) {
         let start = self.at;
-        if self.peek() != Some(b'(') {
-            // The end of arithmetic was looked for and there is none.
-            return self.lose(start.min(self.source.len()));
-        }
-        self.at += 1;
+        self.eat("(");
         text.expands = true;
         // What is inside stands as commands of its own: a program given as text must not read it again.
         text.bytes.extend("$(…)".as_bytes());
-        self.deeper(start, |inner| inner.list(Some((node, via)), true));
+        self.group(start, place, ")");
     }
 
-    fn backticks(&mut self, text: &mut WordText, node: usize, via: Via) {
+    fn backticks(&mut self, text: &mut WordText, place: Place) {
         let start = self.at;
         let mut script = Vec::new();
         self.at += 1;
@@ -190,36 +185,16 @@ impl ShellReader<'_, '_> {
         self.at += 1;
         text.expands = true;
         text.bytes.extend("$(…)".as_bytes());
-        self.deeper(start, |outer| {
-            let mut inner = ShellReader::new(&script, outer.out, outer.depth, outer.level);
-            inner.list(Some((node, via)), false);
-            inner.finish();
-        });
+        self.script(&script, Some(place));
     }
 
     /// `${…}`.
-    fn parameter(&mut self, text: &mut WordText, in_quotes: bool, node: usize) {
+    fn parameter(&mut self, text: &mut WordText, quotes: &[u8], node: usize) {
         let start = self.at;
         let mut skipped = WordText::default();
         self.at += 2;
-        self.deeper(start, |inner| {
-            loop {
-                match inner.peek() {
-                    None => return inner.lose(start),
-                    Some(b'}') => break,
-                    Some(b'\\') => inner.at = (inner.at + 2).min(inner.source.len()),
-                    Some(b'\'') if !in_quotes => inner.single(&mut skipped),
-                    Some(b'"') => {
-                        inner.at += 1;
-                        inner.quoted(&mut skipped, Some(b'"'), node, Via::Nowhere);
-                    }
-                    Some(b'$') => inner.dollar(&mut skipped, in_quotes, node, Via::Nowhere),
-                    Some(b'`') => inner.backticks(&mut skipped, node, Via::Nowhere),
-                    Some(_) => inner.at += 1,
-                }
-            }
-            inner.at += 1;
-        });
+        let quotes = if quotes.is_empty() { b"\"" } else { quotes };
+        self.deeper(|inner| inner.quoted(&mut skipped, Some(b'}'), quotes, (node, Via::Nowhere)));
         text.expands = true;
         if skipped.expands {
             text.bytes.extend("${…}".as_bytes());
@@ -252,79 +227,56 @@ impl ShellReader<'_, '_> {
     }
 
     fn array(&mut self, node: usize) {
-        let start = self.at;
         self.at += 1;
-        self.deeper(start, |inner| {
-            loop {
-                inner.words_to(node, |c| b"\n)".contains(&c));
-                match inner.peek() {
-                    Some(b'\n') => inner.newline(),
-                    Some(_) => break inner.at += 1,
-                    None => break inner.lose(start),
-                }
-            }
-        });
+        self.deeper(|inner| inner.words_to(node, b")"));
+        self.eat(")");
     }
 
     fn extended_glob(&mut self, text: &mut WordText) {
         let start = self.at;
-        let mut open = 0;
-        while let Some(c) = self.peek() {
-            self.at += 1;
+        match self.closing(start) {
+            Some(end) => {
+                text.bytes.extend(&self.source[start..end]);
+                self.at = end;
+            }
+            None => self.lose(start),
+        }
+    }
+
+    /// Returns the place behind the `)` that closes the `(` at `from`.
+    fn closing(&self, from: usize) -> Option<usize> {
+        let mut open = 0_usize;
+        let mut at = from;
+        loop {
+            let c = *self.source.get(at)?;
+            at += 1;
             match c {
                 b'(' => open += 1,
+                b')' if open == 1 => return Some(at),
                 b')' => open -= 1,
+                b'\\' => at += 1,
+                b'\'' | b'"' => at += memchr::memchr(c, self.source.get(at..)?)? + 1,
                 _ => {}
             }
-            if open == 0 {
-                text.bytes.extend(&self.source[start..self.at]);
-                return;
-            }
         }
-        self.lose(start);
     }
 
     /// Returns the end of the `((` here, behind its `))`; `None` where it is two parentheses of commands. Unfinished, all
     /// is lost.
     pub(super) fn arithmetic_end(&mut self, from: usize) -> Option<usize> {
-        if !self.source[from.min(self.source.len())..].starts_with(b"((") {
+        if !self.source[from..].starts_with(b"((") {
             return None;
         }
-        let mut open = 0_usize;
-        let mut at = from;
-        while let Some(c) = self.source.get(at) {
-            at += 1;
-            match c {
-                b'(' => open += 1,
-                b')' if open == 2 => {
-                    return (self.source.get(at) == Some(&b')')).then_some(at + 1);
-                }
-                b')' => open -= 1,
-                b'\\' => at += 1,
-                b'\'' | b'"' => {
-                    let rest = self.source.get(at..).unwrap_or_default();
-                    at += memchr::memchr(*c, rest).unwrap_or(rest.len()) + 1;
-                }
-                _ => {}
-            }
-        }
-        self.lose(from);
-        None
+        let Some(end) = self.closing(from + 1) else {
+            self.lose(from);
+            return None;
+        };
+        (self.source.get(end) == Some(&b')')).then_some(end + 1)
     }
 
     pub(super) fn arithmetic(&mut self, end: usize, node: usize) {
-        let start = self.at;
-        let mut skipped = WordText::default();
-        self.deeper(start, |inner| {
-            while inner.at < end {
-                match inner.peek() {
-                    None => return,
-                    Some(b'$') => inner.dollar(&mut skipped, true, node, Via::Nowhere),
-                    Some(b'`') => inner.backticks(&mut skipped, node, Via::Nowhere),
-                    Some(_) => inner.at += 1,
-                }
-            }
-        });
+        self.expansions(&self.source[self.at..end], (node, Via::Nowhere));
+        self.at = self.at.max(end);
     }
 }
 

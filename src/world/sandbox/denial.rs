@@ -40,7 +40,7 @@ pub fn denied(fence: &Fence, dir: &Path, missing: &[PathBuf], output_tail: &str)
                     .to_owned(),
             );
         }
-        let is_refusal = REFUSALS.iter().any(|refusal| line.contains(refusal));
+        let is_refusal = is_refusal(&line);
         let above = &lines[number.saturating_sub(ABOVE)..=number];
         if !fence.network && support().network && is_connection(&line, is_refusal, above) {
             return Some("exec has no network (`exec.network = \"on\"` allows it)".to_owned());
@@ -70,17 +70,20 @@ pub fn unsaved_setting(fence: &Fence, dir: &Path, stderr: &str) -> Option<String
         let mut failures = FAILURES.iter();
         let rest = failures.find_map(|failure| line.strip_prefix(failure))?;
         let (name, why) = rest.rsplit_once(": ")?;
-        let why = why.to_lowercase();
-        let is_refusal = REFUSALS.iter().any(|refusal| why.contains(refusal));
         // git names it as seen from the top of the repository.
         let is_guarded = |base: &Path| is_in(&real(&base.join(name)), &guards);
-        (is_refusal && (is_guarded(dir) || is_guarded(&fence.root))).then(|| {
+        (is_refusal(why) && (is_guarded(dir) || is_guarded(&fence.root))).then(|| {
             format!(
                 "⚠ exec may not change `{name}`, so git saved no setting there (such as the upstream of `git push -u`): run it \
                  again in your own terminal"
             )
         })
     })
+}
+
+fn is_refusal(text: &str) -> bool {
+    let text = text.to_lowercase();
+    REFUSALS.iter().any(|refusal| text.contains(refusal))
 }
 
 fn is_sudo(line: &str) -> bool {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The state of paths at one moment.
 #[derive(Debug)]
@@ -57,7 +57,8 @@ fn prints(paths: &[PathBuf]) -> BTreeMap<PathBuf, Print> {
             continue;
         };
         if meta.is_dir() {
-            next.extend(entries(&path));
+            let entries = fs::read_dir(&path).into_iter().flatten().flatten();
+            next.extend(entries.map(|entry| entry.path()));
         } else if meta.is_symlink() {
             // The link can stay while what it leads to changes.
             let target = path.canonicalize().ok();
@@ -66,11 +67,6 @@ fn prints(paths: &[PathBuf]) -> BTreeMap<PathBuf, Print> {
         prints.insert(path, Print::of(&meta));
     }
     prints
-}
-
-fn entries(dir: &Path) -> impl Iterator<Item = PathBuf> {
-    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
-    entries.map(|entry| entry.path())
 }
 
 impl Print {

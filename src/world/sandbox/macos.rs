@@ -33,30 +33,23 @@ fn quoted(path: &Path) -> String {
 }
 
 #[cfg(target_os = "macos")]
-pub(super) use here::{Prepared, prepare, support};
+pub(in crate::world) use here::Prepared;
+#[cfg(target_os = "macos")]
+pub(super) use here::{prepare, support};
 
 #[cfg(target_os = "macos")]
 mod here {
-    use std::io;
     use std::path::Path;
-    use std::sync::Arc;
 
     use super::super::{Fence, SandboxError, Support, resolved};
     use super::profile;
 
     const PROGRAM: &str = "/usr/bin/sandbox-exec";
 
-    #[derive(Debug, Clone)]
-    pub(in super::super) struct Prepared(Arc<[String]>);
-
-    impl Prepared {
-        pub(in super::super) fn prefix(&self) -> &[String] {
-            &self.0
-        }
-
-        pub(in super::super) fn enter(&self) -> io::Result<()> {
-            Ok(())
-        }
+    #[derive(Debug)]
+    pub(in crate::world) struct Prepared {
+        /// The words that the command line of the shell is to begin with.
+        pub(in crate::world) prefix: [String; 3],
     }
 
     pub(in super::super) fn prepare(
@@ -71,9 +64,8 @@ mod here {
         let mut guards = fence.guards(&trees);
         guards.extend(resolved(fence.guarded.iter()));
         let profile = profile(&trees, &guards, fence.network);
-        Ok(Some(Prepared(
-            [PROGRAM.to_owned(), "-p".to_owned(), profile].into(),
-        )))
+        let prefix = [PROGRAM.to_owned(), "-p".to_owned(), profile];
+        Ok(Some(Prepared { prefix }))
     }
 
     pub(in super::super) fn support() -> Support {
@@ -81,7 +73,6 @@ mod here {
         Support {
             by: works.then(|| "sandbox-exec".to_owned()),
             network: works,
-            signals: works,
             guards: works,
             alone: false,
             lacks: if works {

@@ -27,6 +27,7 @@ pub use guard::Guard;
 use linux as system;
 #[cfg(target_os = "macos")]
 use macos as system;
+pub(in crate::world) use system::Prepared;
 use trees::WritableTree;
 
 pub use sockets::doors;
@@ -63,10 +64,6 @@ pub struct Fence {
     pub settled: Settled,
 }
 
-/// A fence made ready for one spawn. Keep it until the spawn has returned.
-#[derive(Debug, Clone)]
-pub struct Ready(pub(in crate::world) system::Prepared);
-
 /// The abilities of this system to enforce a fence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Support {
@@ -74,8 +71,6 @@ pub struct Support {
     pub by: Option<String>,
     /// Tells if TCP can be forbidden.
     pub network: bool,
-    /// Tells if signals to processes that the script did not start are stopped.
-    pub signals: bool,
     /// Tells if guarded paths are read-only. If not, they are only watched.
     pub guards: bool,
     /// Tells if a command has namespaces: it sees no other process, none of its own outlives it, and all that is outside its
@@ -130,17 +125,18 @@ pub fn shortfall(fence: &Fence) -> Option<String> {
 }
 
 impl Fence {
-    /// Makes everything that can be made before the fork, for a script that runs in this directory. Nothing if the
-    /// script is not to be fenced in, or cannot be on this system. Paths that do not exist are passed over.
+    /// Makes everything that can be made before the fork, for a script that runs in this directory: keep it until the spawn
+    /// has returned. Nothing if the script is not to be fenced in, or cannot be on this system. Paths that do not exist are
+    /// passed over.
     ///
     /// # Errors
     ///
     /// The system has a fence and does not give it now, as without descriptors left.
-    pub fn ready(&self, dir: &Path) -> Result<Option<Ready>, SandboxError> {
+    pub(in crate::world) fn ready(&self, dir: &Path) -> Result<Option<Prepared>, SandboxError> {
         if self.level == Level::Off {
             return Ok(None);
         }
-        Ok(system::prepare(self, dir)?.map(Ready))
+        system::prepare(self, dir)
     }
 
     /// A fence that opens nothing around a project.
@@ -210,14 +206,6 @@ impl Fence {
         let mut guards = resolved(guards.iter());
         guards.retain(|path| path.exists() && is_in(path, trees));
         guards
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-impl Ready {
-    /// The words that the command line of the shell is to begin with.
-    pub fn prefix(&self) -> &[String] {
-        self.0.prefix()
     }
 }
 

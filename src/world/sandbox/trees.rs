@@ -6,6 +6,7 @@
 //! then on each tree is one folder, known by its descriptor. Its path must still lead there without a link; only a folder
 //! that the user put in its place, where no command can write, is taken instead.
 
+use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::fmt;
 use std::fs::{self, Metadata};
@@ -27,24 +28,13 @@ pub(super) struct WritableTree {
     /// Without links.
     pub(super) path: PathBuf,
     descriptor: Arc<OwnedFd>,
-    id: (u64, u64),
+    /// Its device and its number there.
+    pub(super) id: (u64, u64),
 }
 
 impl AsFd for WritableTree {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.descriptor.as_fd()
-    }
-}
-
-impl WritableTree {
-    /// Its device and its number there.
-    pub(super) fn id(&self) -> (u64, u64) {
-        self.id
-    }
-
-    fn leave_out(&self, why: NotOpened, left_out: &mut Vec<LeftOut>) {
-        let path = self.path.clone();
-        left_out.push(LeftOut { path, why });
     }
 }
 
@@ -68,29 +58,21 @@ pub enum NotOpened {
 
 impl fmt::Display for LeftOut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let path = self.path.display();
-        match &self.why {
-            NotOpened::Link(link) if *link == self.path => write!(
-                f,
-                "⚠ commands may not write in `{path}`: it is a symbolic link that a command may have made; put the \
-                 folder back"
-            ),
-            NotOpened::Link(link) => write!(
-                f,
-                "⚠ commands may not write in `{path}`: the symbolic link `{}`, which a command may have made, leads \
-                 there; remove it",
+        let why = match &self.why {
+            NotOpened::Link(link) if *link == self.path => {
+                "it is a symbolic link that a command may have made; put the folder back"
+            }
+            NotOpened::Link(link) => &format!(
+                "the symbolic link `{}`, which a command may have made, leads there; remove it",
                 link.display()
             ),
-            NotOpened::NotOwn => write!(
-                f,
-                "⚠ commands may not write in `{path}`: it belongs to another user"
-            ),
-            NotOpened::Replaced => write!(
-                f,
-                "⚠ commands may not write in `{path}`: it was replaced after clada started, perhaps by a command; if \
-                 you did that, restart clada"
-            ),
-        }
+            NotOpened::NotOwn => "it belongs to another user",
+            NotOpened::Replaced => {
+                "it was replaced after clada started, perhaps by a command; if you did that, restart clada"
+            }
+        };
+        let path = self.path.display();
+        write!(f, "⚠ commands may not write in `{path}`: {why}")
     }
 }
 
@@ -113,9 +95,8 @@ impl Settled {
 
 #[derive(Debug)]
 pub(super) struct WritableTrees {
-    held: Vec<WritableTree>,
-    /// Named, and not there; with links resolved.
-    missing: Vec<PathBuf>,
+    /// By their paths, with links resolved; those that were not there yet come last.
+    named: Vec<(PathBuf, Option<WritableTree>)>,
     left_out: Vec<LeftOut>,
 }
 
@@ -138,110 +119,85 @@ impl Followed {
     }
 }
 
-fn paths_of(followed: &[Followed]) -> Vec<PathBuf> {
-    followed.iter().map(|it| it.path.clone()).collect()
-}
-
 impl WritableTrees {
     fn of(named: &[PathBuf]) -> Self {
-        let (mut accepted, mut linked): (Vec<_>, Vec<_>) = named
-            .iter()
-            .map(|path| follow(path))
-            .partition(|followed| followed.links.is_empty());
+        let followed: Vec<Followed> = named.iter().map(|path| follow(path)).collect();
+        let (plain, mut linked): (Vec<&Followed>, Vec<_>) =
+            followed.iter().partition(|it| it.links.is_empty());
+        let mut paths: Vec<PathBuf> = plain.into_iter().map(|it| it.path.clone()).collect();
         // A link that was accepted may lead to a tree in which another link lies.
-        loop {
-            let paths = paths_of(&accepted);
-            let Some(found) = linked.iter().position(|it| it.in_tree(&paths).is_none()) else {
-                break;
-            };
-            accepted.push(linked.swap_remove(found));
+        while let Some(found) = linked.iter().position(|it| it.in_tree(&paths).is_none()) {
+            paths.push(linked.swap_remove(found).path.clone());
         }
-        let paths = paths_of(&accepted);
-        let mut left_out: Vec<LeftOut> = linked
-            .iter()
-            .filter_map(|followed| followed.in_tree(&paths))
-            .collect();
-        accepted.retain(|followed| {
-            let found = followed.in_tree(&paths);
-            let is_kept = found.is_none();
-            left_out.extend(found);
-            is_kept
-        });
-        let mut paths: Vec<PathBuf> = accepted.into_iter().map(|it| it.path).collect();
-        paths.sort();
-        paths.dedup();
-        let mut trees = Self {
-            held: Vec::new(),
-            missing: Vec::new(),
-            left_out,
-        };
-        for path in paths {
-            trees.hold(path);
-        }
-        trees
-    }
-
-    /// Opens a tree, unless it is inside another.
-    fn hold(&mut self, path: PathBuf) {
-        if self.held.iter().any(|tree| path.starts_with(&tree.path)) {
-            return;
-        }
-        match opened(&path) {
-            Ok(tree) if is_own(&tree) => self.held.push(tree),
-            Ok(_) => self.left_out.push(LeftOut {
-                path,
-                why: NotOpened::NotOwn,
-            }),
-            Err(_) => self.missing.push(path),
-        }
-    }
-
-    /// The trees that can be opened now. Those that came to be since are among them where no command could have made them.
-    pub(super) fn now(&mut self) -> (Vec<WritableTree>, Vec<LeftOut>) {
-        let mut left_out = self.left_out.clone();
-        let paths: Vec<PathBuf> = self.held.iter().map(|tree| tree.path.clone()).collect();
-        let is_safe = |path: &Path| {
-            let parent = path.parent();
-            parent.is_some_and(|parent| !is_in(parent, &paths))
-        };
-        let mut now = Vec::new();
-        for tree in &mut self.held {
-            match opened(&tree.path) {
-                Ok(there) if there.id == tree.id => now.push(tree.clone()),
-                Ok(there) if is_safe(&tree.path) && is_own(&there) => {
-                    *tree = there;
-                    now.push(tree.clone());
-                }
-                Ok(_) => tree.leave_out(NotOpened::Replaced, &mut left_out),
-                Err(error) if is_link(&error, &tree.path) => {
-                    tree.leave_out(NotOpened::Link(tree.path.clone()), &mut left_out);
-                }
-                // It is missing.
-                Err(_) => {}
+        let mut left_out: Vec<LeftOut> = Vec::new();
+        let mut accepted = BTreeSet::new();
+        for followed in followed {
+            match followed.in_tree(&paths) {
+                Some(link) => left_out.push(link),
+                None => _ = accepted.insert(followed.path),
             }
         }
-        let come: Vec<WritableTree> = self
-            .missing
-            .iter()
-            .filter(|path| is_safe(path))
-            .filter_map(|path| opened(path).ok().filter(is_own))
-            .collect();
-        self.missing
-            .retain(|path| !come.iter().any(|tree| tree.path == *path));
-        self.held.extend(come.iter().cloned());
-        now.extend(come);
+        let (mut there, mut missing) = (Vec::<(PathBuf, Option<WritableTree>)>::new(), Vec::new());
+        for path in accepted {
+            // One inside another adds nothing.
+            if there.iter().any(|(tree, _)| path.starts_with(tree)) {
+                continue;
+            }
+            match opened(&path) {
+                Ok(tree) if is_own(&tree) => there.push((path, Some(tree))),
+                Ok(_) => left_out.push(LeftOut {
+                    path,
+                    why: NotOpened::NotOwn,
+                }),
+                Err(_) => missing.push((path, None)),
+            }
+        }
+        there.append(&mut missing);
+        Self {
+            named: there,
+            left_out,
+        }
+    }
+
+    /// The trees that can be opened now, and those that are left out. Those that came to be since, or were replaced, are among
+    /// the former where no command could have made them.
+    pub(super) fn now(&mut self) -> (Vec<WritableTree>, Vec<LeftOut>) {
+        let mut left_out = self.left_out.clone();
+        let held = self.named.iter().filter(|(_, tree)| tree.is_some());
+        let held: Vec<PathBuf> = held.map(|(path, _)| path.clone()).collect();
+        let is_safe = |path: &Path| path.parent().is_some_and(|parent| !is_in(parent, &held));
+        let mut now = Vec::new();
+        for (path, tree) in &mut self.named {
+            let why = match (opened(path), &*tree) {
+                (Ok(there), known)
+                    if known.as_ref().is_some_and(|known| known.id == there.id)
+                        || is_safe(path) && is_own(&there) =>
+                {
+                    now.push(there.clone());
+                    *tree = Some(there);
+                    continue;
+                }
+                (Ok(_), Some(_)) => NotOpened::Replaced,
+                (Err(error), Some(_)) if is_link(&error, path) => NotOpened::Link(path.clone()),
+                // It is missing.
+                _ => continue,
+            };
+            left_out.push(LeftOut {
+                path: path.clone(),
+                why,
+            });
+        }
         (now, left_out)
     }
 
     /// The paths of those that are not there now.
     pub(super) fn missing(&mut self) -> Vec<PathBuf> {
         let (now, left_out) = self.now();
-        let held = self.held.iter().map(|tree| &tree.path);
         let is_out = |path: &Path| {
             now.iter().any(|tree| tree.path == path) || left_out.iter().any(|it| it.path == path)
         };
-        let missing = held.chain(&self.missing).filter(|path| !is_out(path));
-        missing.cloned().collect()
+        let named = self.named.iter().map(|(path, _)| path);
+        named.filter(|path| !is_out(path)).cloned().collect()
     }
 }
 

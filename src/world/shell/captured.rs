@@ -84,11 +84,7 @@ impl Spooled for Captured {
 
 impl Default for Captured {
     fn default() -> Self {
-        Self {
-            spool: SpooledData::InMemory(io::Cursor::default()),
-            len: 0,
-            lines: 0,
-        }
+        Spool::new().captured()
     }
 }
 

@@ -9,16 +9,14 @@ use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::sync::{LazyLock, Mutex, PoisonError};
-use std::time::Duration;
 
 use rustix::process::{Pid, Rlimit, Signal, WaitOptions, kill_process, waitpid};
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
-use tokio::time::{Instant, sleep};
 
 use super::keeper::{self, ENDED, TOLD};
 use super::launch::Launch;
-use super::{GRACE, SETTLE, STUCK};
+use crate::world::process::{self, ProcessEntry};
 use crate::world::survivors::{self, Survivor};
 
 /// First processes that have not ended yet, of scripts that were let go.
@@ -70,21 +68,22 @@ impl Family {
         let mut told = [0; TOLD];
         // What is told is that long, and a pipe does not part it.
         let read = self.told.read(&mut told).await?;
-        let (ENDED, status) = keeper::parts(told) else {
-            return Err(io::Error::other("its first process was killed"));
-        };
-        if read < TOLD {
-            return Err(io::Error::other("its first process was killed"));
+        match keeper::parts(told) {
+            (ENDED, status) if read == TOLD => {
+                let status = ExitStatus::from_raw(status as i32);
+                Ok(*self.ended.insert(status))
+            }
+            _ => Err(io::Error::other("its first process was killed")),
         }
-        let status = ExitStatus::from_raw(status as i32);
-        self.ended = Some(status);
-        Ok(status)
     }
 
-    /// Asks all of it to end.
+    /// Asks all of it to end, each process once.
     pub(super) fn terminate(&mut self) {
-        let living = self.living();
-        self.ask(&living);
+        for pid in self.living() {
+            if self.asked.insert(pid) {
+                let _ = kill_process(pid, Signal::TERM);
+            }
+        }
     }
 
     /// Tells the first process to end all of it.
@@ -92,80 +91,34 @@ impl Family {
         self.control = None;
     }
 
-    /// Ends what the shell left behind: SIGTERM, and SIGKILL at `kill_at` or after the usual grace. Says how many there were
-    /// that did not end by themselves, and which there still are.
-    ///
-    /// It looks again and again instead of waiting for events: nearly always the first look finds nothing.
-    pub(super) async fn end(&mut self, kill_at: Option<Instant>) -> (usize, Vec<Survivor>) {
-        if self.has_ended_soon() {
-            return (0, Vec::new());
-        }
-        let settled = Instant::now() + SETTLE;
-        let mut pause = Duration::from_millis(1);
-        while !self.has_ended() && Instant::now() < settled {
-            sleep(pause).await;
-            pause *= 2;
-        }
-        let left_running = if self.is_over { 0 } else { self.living().len() };
-        let kill_at = kill_at.unwrap_or_else(|| Instant::now() + GRACE);
-        let given_up = kill_at.max(Instant::now()) + STUCK;
-        let mut pause = Duration::from_millis(1);
-        while !self.has_ended() && Instant::now() < given_up {
-            if Instant::now() < kill_at {
-                let living = self.living();
-                self.ask(&living);
-            } else {
-                self.kill();
-            }
-            sleep(pause).await;
-            pause = (pause * 2).min(Duration::from_millis(16));
-        }
-        let left = if self.is_over {
-            Vec::new()
-        } else {
-            self.living()
-        };
-        (left_running, survivors::report(left))
-    }
-
     /// Counts the processes.
     pub(super) fn count(&self) -> usize {
         self.living().len()
     }
 
-    /// Sends SIGTERM to these, once to each.
-    fn ask(&mut self, living: &[Pid]) {
-        for pid in living {
-            if self.asked.insert(*pid) {
-                let _ = kill_process(*pid, Signal::TERM);
-            }
-        }
+    /// Keeps in mind which processes there still are, and names them.
+    pub(super) fn survivors(&self) -> Vec<Survivor> {
+        survivors::report(self.living())
     }
 
-    /// Tells if the first process has ended, or does within a moment: then it is not worth a pause.
-    fn has_ended_soon(&mut self) -> bool {
-        (0..10).any(|_| {
-            self.has_ended() || {
-                std::thread::sleep(Duration::from_micros(50));
-                false
-            }
-        }) || self.has_ended()
-    }
-
-    fn has_ended(&mut self) -> bool {
+    /// Tells if the first process has ended, and so all of them.
+    pub(super) fn has_ended(&mut self) -> bool {
         if !self.is_over {
             self.is_over = is_reaped(self.first);
         }
         self.is_over
     }
 
-    /// Lists the processes below the first one that have not ended.
+    /// Lists the processes below the first one that have not ended. Once that has, its number may be another's.
     fn living(&self) -> Vec<Pid> {
+        if self.is_over {
+            return Vec::new();
+        }
         let mut next = children(self.first);
         let mut seen = HashSet::new();
         let mut living = Vec::new();
         while let Some(pid) = next.pop() {
-            if !seen.insert(pid) || parent_if_alive(pid).is_none() {
+            if !seen.insert(pid) || alive(pid).is_none() {
                 continue;
             }
             living.push(pid);
@@ -238,21 +191,13 @@ fn list(pid: Pid) -> Vec<Pid> {
 fn searched_children(pid: Pid) -> Vec<Pid> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = entries.filter_map(|entry| parse(entry.file_name().to_str()?));
-    pids.filter(|other| parent_if_alive(*other) == Some(pid))
+    pids.filter(|other| alive(*other).is_some_and(|it| it.parent == pid.as_raw_pid()))
         .collect()
 }
 
-/// The parent of a process that has not ended.
-fn parent_if_alive(pid: Pid) -> Option<Pid> {
-    let line = fs::read(format!("/proc/{pid}/stat")).ok()?;
-    // `PID (NAME) STATE PPID …`, where the name may hold anything.
-    let name_end = line.iter().rposition(|&byte| byte == b')')?;
-    let mut fields = str::from_utf8(&line[name_end + 1..])
-        .ok()?
-        .split_whitespace();
-    let is_dead = matches!(fields.next()?, "Z" | "X");
-    let parent = parse(fields.next()?)?;
-    (!is_dead).then_some(parent)
+/// The entry of a process that has not ended.
+fn alive(pid: Pid) -> Option<ProcessEntry> {
+    process::look_up(pid).filter(|entry| !entry.is_dead)
 }
 
 fn parse(number: &str) -> Option<Pid> {

@@ -4,16 +4,13 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::process::{ExitStatus, Stdio};
-use std::time::Duration;
 
 use rustix::process::{
     Pid, Resource, Rlimit, Signal, kill_process_group, setrlimit, setsid, test_kill_process_group,
 };
 use tokio::process::{Child, Command};
-use tokio::time::{Instant, sleep};
 
 use super::launch::Launch;
-use super::{GRACE, SETTLE, STUCK};
 use crate::world::survivors::Survivor;
 
 /// A script's processes, as far as they stayed in its group.
@@ -35,24 +32,18 @@ impl Family {
         output: [OwnedFd; 2],
         files: Option<Rlimit>,
     ) -> io::Result<Self> {
-        let prefix = launch
-            .ready
-            .as_ref()
-            .map_or(&[][..], |ready| ready.prefix());
         let (name, args) = launch.words.split_first().unzip();
-        let mut command = match prefix {
-            [first, rest @ ..] => {
-                let mut command = Command::new(first);
-                command.args(rest).arg(&launch.program);
-                command
-            }
-            [] => {
-                let mut command = Command::new(&launch.program);
-                command
-                    .as_std_mut()
-                    .arg0(name.unwrap_or(launch.program.as_os_str()));
-                command
-            }
+        let mut command = if let Some(fence) = &launch.fence {
+            let [first, rest @ ..] = &fence.prefix;
+            let mut command = Command::new(first);
+            command.args(rest).arg(&launch.program);
+            command
+        } else {
+            let mut command = Command::new(&launch.program);
+            command
+                .as_std_mut()
+                .arg0(name.unwrap_or(launch.program.as_os_str()));
+            command
         };
         let [out, err] = output;
         let stdin = launch.stdin.as_ref().map(|file| file.try_clone());
@@ -110,33 +101,20 @@ impl Family {
         let _ = kill_process_group(self.shell, Signal::KILL);
     }
 
-    /// Ends what the shell left behind: SIGTERM, and SIGKILL at `kill_at` or after the usual grace. Says 1 if there was
-    /// anything.
-    pub(super) async fn end(&mut self, kill_at: Option<Instant>) -> (usize, Vec<Survivor>) {
-        let settled = Instant::now() + SETTLE;
-        let mut pause = Duration::from_millis(1);
-        while self.count() > 0 && Instant::now() < settled {
-            sleep(pause).await;
-            pause *= 2;
-        }
-        let left_running = self.count();
-        let kill_at = kill_at.unwrap_or_else(|| Instant::now() + GRACE);
-        let given_up = kill_at.max(Instant::now()) + STUCK;
-        while self.count() > 0 && Instant::now() < given_up {
-            if Instant::now() < kill_at {
-                self.terminate();
-            } else {
-                self.kill();
-            }
-            sleep(Duration::from_millis(8)).await;
-        }
-        self.is_over = true;
-        (left_running, Vec::new())
-    }
-
     /// 1 if there are any.
     pub(super) fn count(&self) -> usize {
         usize::from(test_kill_process_group(self.shell).is_ok())
+    }
+
+    /// Tells if nothing of it is left.
+    pub(super) fn has_ended(&mut self) -> bool {
+        self.is_over = self.count() == 0;
+        self.is_over
+    }
+
+    /// Nobody knows which they are.
+    pub(super) fn survivors(&self) -> Vec<Survivor> {
+        Vec::new()
     }
 }
 

@@ -23,7 +23,8 @@ use rustix::process::{
 };
 
 use super::launch::Launch;
-use crate::world::sandbox::linux::process::{SplitProcess, exit, reap, split};
+use crate::world::sandbox::Prepared;
+use crate::world::sandbox::linux::process::{SplitProcess, exit, last_error, reap, split};
 
 /// The room that the command's process has until it is its program, beside this one.
 const STACK: usize = 64 * 1024;
@@ -64,38 +65,22 @@ pub(super) struct FirstProcess {
 /// The data that the first process needs, made in the parent.
 struct KeeperTask<'l> {
     launch: &'l Launch,
-    call: ExecCall,
-    files: KeeperFiles,
+    program: CString,
+    words: CStrings,
+    env: CStrings,
+    dir: CString,
+    stdio: [OwnedFd; 3],
+    tells: OwnedFd,
+    control: OwnedFd,
+    /// The files that it needs of those that clada has open, in order.
+    open: Vec<RawFd>,
+    /// The files that it needs until nothing of the command lives.
+    kept: Vec<RawFd>,
     /// The limit of open files.
     limit: Option<Rlimit>,
     /// The error for which the program could not be started, or 0.
     failed: AtomicI32,
     clada: Pid,
-}
-
-/// The arguments of `execve`, and the folder to be in.
-struct ExecCall {
-    program: CString,
-    words: CStrings,
-    env: CStrings,
-    dir: CString,
-}
-
-impl ExecCall {
-    fn of(launch: &Launch) -> io::Result<Self> {
-        let env = launch.env.iter().map(|(name, value)| {
-            let mut line = name.clone();
-            line.push("=");
-            line.push(value);
-            line
-        });
-        Ok(Self {
-            program: c_string(launch.program.as_os_str())?,
-            words: CStrings::of(&launch.words)?,
-            env: CStrings::of(&env.collect::<Vec<_>>())?,
-            dir: c_string(launch.dir.as_os_str())?,
-        })
-    }
 }
 
 /// A list as `execve` takes it: each string ends in NUL, and the list in a null pointer.
@@ -106,8 +91,8 @@ struct CStrings {
 }
 
 impl CStrings {
-    fn of(texts: &[OsString]) -> io::Result<Self> {
-        let strings = texts.iter().map(|text| c_string(text));
+    fn of(texts: impl Iterator<Item = OsString>) -> io::Result<Self> {
+        let strings = texts.map(|text| c_string(&text));
         let strings: Vec<CString> = strings.collect::<io::Result<_>>()?;
         let pointers = strings.iter().map(|string| string.as_ptr());
         Ok(Self {
@@ -117,24 +102,20 @@ impl CStrings {
     }
 }
 
-/// The open files of the first process.
-struct KeeperFiles {
-    stdio: [OwnedFd; 3],
-    tells: OwnedFd,
-    control: OwnedFd,
-    /// The files that it needs of those that clada has open, in order.
-    open: Vec<RawFd>,
-    /// The files that it needs until nothing of the command lives.
-    kept: Vec<RawFd>,
-}
-
-impl KeeperFiles {
+impl<'l> KeeperTask<'l> {
     fn of(
-        launch: &Launch,
+        launch: &'l Launch,
         stdio: [OwnedFd; 3],
         pipes: [OwnedFd; 2],
         kept: &[Arc<OwnedFd>],
+        limit: Option<Rlimit>,
     ) -> io::Result<Self> {
+        let env = launch.env.iter().map(|(name, value)| {
+            let mut line = name.clone();
+            line.push("=");
+            line.push(value);
+            line
+        });
         let [stdin, out, err] = stdio;
         let stdio = [above(stdin)?, above(out)?, above(err)?];
         let [tells, control] = pipes;
@@ -143,15 +124,23 @@ impl KeeperFiles {
         kept.extend([tells.as_raw_fd(), control.as_raw_fd()]);
         let mut open: Vec<RawFd> = stdio.iter().map(AsRawFd::as_raw_fd).collect();
         open.extend(&kept);
-        open.extend(launch.ready.iter().flat_map(|ready| ready.0.descriptors()));
+        open.extend(launch.fence.iter().flat_map(Prepared::descriptors));
         kept.sort_unstable();
         open.sort_unstable();
         Ok(Self {
+            launch,
+            program: c_string(launch.program.as_os_str())?,
+            words: CStrings::of(launch.words.iter().cloned())?,
+            env: CStrings::of(env)?,
+            dir: c_string(launch.dir.as_os_str())?,
             stdio,
             tells,
             control,
             open,
             kept,
+            limit,
+            failed: AtomicI32::new(0),
+            clada: getpid(),
         })
     }
 }
@@ -172,19 +161,13 @@ pub(super) fn start(
         None => File::open("/dev/null")?,
     };
     let [out, err] = output;
+    let stdio = [stdin.into(), out, err];
+    let pipes = [tells.into(), control.into()];
     // Nothing of it is closed before the first process has it.
     let kept = super::kept();
-    let pipes = [tells.into(), control.into()];
-    let task = KeeperTask {
-        launch,
-        call: ExecCall::of(launch)?,
-        files: KeeperFiles::of(launch, [stdin.into(), out, err], pipes, &kept)?,
-        limit,
-        failed: AtomicI32::new(0),
-        clada: getpid(),
-    };
+    let task = KeeperTask::of(launch, stdio, pipes, &kept, limit)?;
     let mut stack = vec![0_u8; STACK];
-    let flags = launch.ready.as_ref().map_or(0, |ready| ready.0.flags());
+    let flags = launch.fence.as_ref().map_or(0, Prepared::flags);
     let pid = match split(flags)? {
         SplitProcess::Parent(pid) => pid,
         SplitProcess::Child => keep(&task, &mut stack),
@@ -217,11 +200,8 @@ impl FirstProcess {
 
 /// A word of the first process, and its number.
 pub(super) fn parts(told: [u8; TOLD]) -> (u32, u32) {
-    let [a, b, c, d, e, f, g, h] = told;
-    (
-        u32::from_ne_bytes([a, b, c, d]),
-        u32::from_ne_bytes([e, f, g, h]),
-    )
+    let told = u64::from_ne_bytes(told);
+    ((told >> 32) as u32, told as u32)
 }
 
 /// Returns the same file by a number above those of standard input and output, which are set in the child one after another.
@@ -238,12 +218,12 @@ fn c_string(text: &std::ffi::OsStr) -> io::Result<CString> {
 
 /// The first process, from its start to its end.
 fn keep(task: &KeeperTask<'_>, stack: &mut [u8]) -> ! {
-    close_but(&task.files.open);
+    close_but(&task.open);
     let _ = rustix::thread::set_name(c"clada-keeper");
     // Ctrl-C is for clada.
     let _ = setsid();
-    let ready = task.launch.ready.as_ref().map(|ready| &ready.0);
-    let set_up = ready.map_or(Ok(()), |ready| ready.set_up());
+    let fence = task.launch.fence.as_ref();
+    let set_up = fence.map_or(Ok(()), Prepared::set_up);
     if let Err(error) = set_up {
         fail(task, error);
     }
@@ -258,10 +238,10 @@ fn keep(task: &KeeperTask<'_>, stack: &mut [u8]) -> ! {
         (Ok(_), error) => fail(task, Errno::from_raw_os_error(error)),
     };
     tell(task, STARTED, 0);
-    close_but(&task.files.kept);
-    let hold = match ready {
-        Some(ready) if ready.is_alone() && getpid() == Pid::INIT => EndScope::All,
-        Some(ready) if ready.holds_signals() && cannot_signal(task.clada) => EndScope::All,
+    close_but(&task.kept);
+    let hold = match fence {
+        Some(fence) if fence.is_alone() && getpid() == Pid::INIT => EndScope::All,
+        Some(fence) if fence.holds_signals() && cannot_signal(task.clada) => EndScope::All,
         _ => EndScope::Children,
     };
     watch_over(task, shell, hold)
@@ -273,8 +253,10 @@ fn watch_over(task: &KeeperTask<'_>, shell: Pid, hold: EndScope) -> ! {
     let mut is_over = false;
     loop {
         loop {
-            match wait_any() {
-                Ok(Some((pid, status))) if pid == shell => tell(task, ENDED, status),
+            match wait(WaitOptions::NOHANG) {
+                Ok(Some((pid, status))) if pid == shell => {
+                    tell(task, ENDED, status.as_raw() as u32);
+                }
                 Ok(Some(_)) => {}
                 Ok(None) => break,
                 // There are no children any more.
@@ -294,7 +276,7 @@ fn watch_over(task: &KeeperTask<'_>, shell: Pid, hold: EndScope) -> ! {
             continue;
         };
         let mut both = [
-            PollFd::new(&task.files.control, PollFlags::IN),
+            PollFd::new(&task.control, PollFlags::IN),
             PollFd::new(ends, PollFlags::IN),
         ];
         let polled = if is_over {
@@ -326,14 +308,6 @@ fn signals_of_children() -> Option<OwnedFd> {
         let flags = libc::SFD_CLOEXEC | libc::SFD_NONBLOCK;
         let descriptor = libc::signalfd(-1, &raw const ends, flags);
         (descriptor >= 0).then(|| OwnedFd::from_raw_fd(descriptor))
-    }
-}
-
-/// A child that has ended, with its status as the system gives it; nothing if none has.
-fn wait_any() -> Result<Option<(Pid, u32)>, Errno> {
-    match wait(WaitOptions::NOHANG)? {
-        Some((pid, status)) => Ok(Some((pid, status.as_raw() as u32))),
-        None => Ok(None),
     }
 }
 
@@ -381,10 +355,8 @@ fn each_child(mut act: impl FnMut(Pid)) {
 }
 
 fn tell(task: &KeeperTask<'_>, word: u32, number: u32) {
-    let mut told = [0; TOLD];
-    told[..4].copy_from_slice(&word.to_ne_bytes());
-    told[4..].copy_from_slice(&number.to_ne_bytes());
-    let _ = write(&task.files.tells, &told);
+    let told = u64::from(word) << 32 | u64::from(number);
+    let _ = write(&task.tells, &told.to_ne_bytes());
 }
 
 fn fail(task: &KeeperTask<'_>, error: Errno) -> ! {
@@ -446,13 +418,13 @@ fn start_program(task: &KeeperTask<'_>, stack: &mut [u8]) -> Result<Pid, Errno> 
     };
     match Pid::from_raw(result.max(0)) {
         Some(shell) => Ok(shell),
-        None => Err(Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::AGAIN)),
+        None => Err(last_error(Errno::AGAIN)),
     }
 }
 
 /// Makes the calling process the program: a session of its own, without a terminal to ask on, and inside the fence.
 fn become_program(task: &KeeperTask<'_>) -> Result<std::convert::Infallible, Errno> {
-    for (number, file) in task.files.stdio.iter().enumerate() {
+    for (number, file) in task.stdio.iter().enumerate() {
         #[expect(
             unsafe_code,
             reason = "the crate has no such call for numbers that are closed"
@@ -464,12 +436,12 @@ fn become_program(task: &KeeperTask<'_>) -> Result<std::convert::Infallible, Err
         }
     }
     let _ = setsid();
-    chdir(task.call.dir.as_c_str())?;
+    chdir(task.dir.as_c_str())?;
     if let Some(limit) = task.limit {
         rustix::process::setrlimit(rustix::process::Resource::Nofile, limit)?;
     }
-    if let Some(ready) = &task.launch.ready {
-        ready.0.enter()?;
+    if let Some(fence) = &task.launch.fence {
+        fence.enter()?;
     }
     const CLOSE_ON_EXEC: libc::c_uint = 1 << 2;
     close_range(3, u32::MAX, CLOSE_ON_EXEC);
@@ -482,10 +454,10 @@ fn become_program(task: &KeeperTask<'_>) -> Result<std::convert::Infallible, Err
         libc::signal(libc::SIGPIPE, libc::SIG_DFL);
         libc::pthread_sigmask(libc::SIG_SETMASK, &raw const none, ptr::null_mut());
         libc::execve(
-            task.call.program.as_ptr(),
-            task.call.words.pointers.as_ptr(),
-            task.call.env.pointers.as_ptr(),
+            task.program.as_ptr(),
+            task.words.pointers.as_ptr(),
+            task.env.pointers.as_ptr(),
         );
     }
-    Err(Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::NOEXEC))
+    Err(last_error(Errno::NOEXEC))
 }

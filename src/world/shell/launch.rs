@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::path::PathBuf;
 
-use crate::world::sandbox::Ready;
+use crate::world::sandbox::Prepared;
 
 /// A program that is to be started.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub(super) struct Launch {
     pub(super) dir: PathBuf,
     /// Nothing: it has no input.
     pub(super) stdin: Option<File>,
-    pub(super) ready: Option<Ready>,
+    pub(super) fence: Option<Prepared>,
 }
 
 impl Launch {

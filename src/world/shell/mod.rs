@@ -17,20 +17,21 @@ mod keeper;
 mod launch;
 
 use std::ffi::{OsStr, OsString};
-use std::future::{Future, pending};
+use std::future::{Future, pending, poll_fn};
 use std::io::{self, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::pin::{Pin, pin};
 use std::process::ExitStatus;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tempfile::NamedTempFile;
-use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
@@ -192,12 +193,8 @@ async fn run_by(
     on_output: &mut (dyn FnMut(Stream, &[u8]) + '_),
 ) -> Result<ScriptRun, ShellError> {
     let mut cancelled = pin!(cancelled);
-    let is_cancelled = tokio::select! {
-        biased;
-        () = &mut cancelled => true,
-        () = std::future::ready(()) => false,
-    };
-    if is_cancelled {
+    let poll = |cx: &mut Context<'_>| Poll::Ready(cancelled.as_mut().poll(cx).is_ready());
+    if poll_fn(poll).await {
         return Ok(ScriptRun::not_started());
     }
     if script.text.contains('\0') {
@@ -296,14 +293,11 @@ async fn see_through(
     // The ruleset and the like are needed no more.
     drop(launch);
     let output = Output::new(pipes, script, on_output);
-    let limits = ScriptLimits {
-        time: limit,
-        processes: script.fence.map_or(u32::MAX, |fence| fence.processes),
-    };
-    let ran = conduct(limits, cancelled, &mut family, output).await;
+    let processes = script.fence.map_or(u32::MAX, |fence| fence.processes);
+    let ran = conduct(limit, processes, cancelled, &mut family, output).await;
     if ran.is_err() {
         family.kill();
-        family.end(Some(Instant::now())).await;
+        end_rest(&mut family, Some(Instant::now())).await;
     }
     ran
 }
@@ -358,8 +352,7 @@ fn prepared(program: &FoundProgram, script: &Script<'_>) -> Result<Launch, Shell
         ("TERM", "dumb"),
         ("GIT_TERMINAL_PROMPT", "0"),
     ];
-    let ready = script.fence.map(|fence| fence.ready(script.dir));
-    let ready = ready.transpose()?.flatten();
+    let fence = script.fence.map(|fence| fence.ready(script.dir));
     // A shell's messages begin with the name it was called by. Others look for their libraries by that name.
     let name = if script.lang.is_none_or(interpreter::is_shell) {
         OsString::from(&program.name)
@@ -375,7 +368,7 @@ fn prepared(program: &FoundProgram, script: &Script<'_>) -> Result<Launch, Shell
         env: kept.cloned().chain(own).collect(),
         dir: script.dir.to_owned(),
         stdin: None,
-        ready,
+        fence: fence.transpose()?.flatten(),
     })
 }
 
@@ -427,15 +420,10 @@ pub fn allow_many_files() {
     }
 }
 
-/// The limits at which a script is ended.
-struct ScriptLimits {
-    time: Duration,
-    processes: u32,
-}
-
-/// Goes through the stages with a shell that has been started.
+/// Goes through the stages with a shell that has been started, which is ended after a time or at a number of processes.
 async fn conduct(
-    limits: ScriptLimits,
+    limit: Duration,
+    processes: u32,
     cancelled: impl Future<Output = ()>,
     family: &mut Family,
     mut output: Output<'_, '_>,
@@ -447,12 +435,12 @@ async fn conduct(
         loop {
             tokio::select! {
                 status = family.ended() => return status.map(ending),
-                () = sleep(limits.time.saturating_sub(started.elapsed())) => return Ok(Ending::TimedOut(limits.time)),
+                () = sleep(limit.saturating_sub(started.elapsed())) => return Ok(Ending::TimedOut(limit)),
                 () = full.notified() => return Ok(Ending::WroteTooMuch),
                 () = &mut cancelled => return Ok(Ending::Cancelled),
                 () = sleep(COUNTED) => {}
             }
-            if family.count() > limits.processes as usize {
+            if family.count() > processes as usize {
                 return Ok(Ending::TooManyProcesses);
             }
         }
@@ -478,21 +466,56 @@ async fn conduct(
     }
     let elapsed = started.elapsed();
 
-    let (left_running, survivors) = output.until(family.end(kill_at)).await?;
+    let (left_running, survivors) = output.until(end_rest(family, kill_at)).await?;
     output.rest().await?;
     let ending = if output.is_full {
         Ending::WroteTooMuch
     } else {
         ending
     };
+    let [stdout, stderr] = output.pipes.map(|pipe| pipe.spool.captured());
     Ok(ScriptRun {
         ending,
         elapsed,
         left_running,
         survivors,
-        stdout: output.stdout.spool.captured(),
-        stderr: output.stderr.spool.captured(),
+        stdout,
+        stderr,
     })
+}
+
+/// Ends what the shell left behind: SIGTERM, and SIGKILL at `kill_at` or after the usual grace. Says how many processes there
+/// were that did not end by themselves, and which there still are.
+///
+/// It looks again and again instead of waiting for events: nearly always the first look finds nothing.
+async fn end_rest(family: &mut Family, kill_at: Option<Instant>) -> (usize, Vec<Survivor>) {
+    // One that ends within a moment is not worth a pause of the runtime.
+    for _ in 0..10 {
+        if family.has_ended() {
+            return (0, Vec::new());
+        }
+        std::thread::sleep(Duration::from_micros(50));
+    }
+    let settled = Instant::now() + SETTLE;
+    let mut pause = Duration::from_millis(1);
+    while !family.has_ended() && Instant::now() < settled {
+        sleep(pause).await;
+        pause *= 2;
+    }
+    let left_running = family.count();
+    let kill_at = kill_at.unwrap_or_else(|| Instant::now() + GRACE);
+    let given_up = kill_at.max(Instant::now()) + STUCK;
+    let mut pause = Duration::from_millis(1);
+    while !family.has_ended() && Instant::now() < given_up {
+        if Instant::now() < kill_at {
+            family.terminate();
+        } else {
+            family.kill();
+        }
+        sleep(pause).await;
+        pause = (pause * 2).min(Duration::from_millis(16));
+    }
+    (left_running, family.survivors())
 }
 
 fn ending(status: ExitStatus) -> Ending {
@@ -517,8 +540,8 @@ impl ScriptRun {
 
 /// Both pipes, and who is told what comes from them.
 struct Output<'a, 'b> {
-    stdout: Pipe<'a, Receiver>,
-    stderr: Pipe<'a, Receiver>,
+    /// By their [`Stream`].
+    pipes: [Pipe<'a>; 2],
     /// The bytes that it may still write.
     room: u64,
     /// Tells if that was passed, and who is told then.
@@ -529,13 +552,12 @@ struct Output<'a, 'b> {
 
 impl<'a, 'b> Output<'a, 'b> {
     fn new(
-        [stdout, stderr]: [Receiver; 2],
+        pipes: [Receiver; 2],
         script: &Script<'a>,
         on_output: &'a mut (dyn FnMut(Stream, &[u8]) + 'b),
     ) -> Self {
         Self {
-            stdout: Pipe::new(stdout, script.mask),
-            stderr: Pipe::new(stderr, script.mask),
+            pipes: pipes.map(|pipe| Pipe::new(pipe, script.mask)),
             room: script.output_limit,
             is_full: false,
             full: Rc::default(),
@@ -557,7 +579,7 @@ impl<'a, 'b> Output<'a, 'b> {
     /// Reads on to the end of both pipes, which has come when nobody is left that could write.
     async fn rest(&mut self) -> Result<(), ShellError> {
         for _ in 0..LAST_READS {
-            if self.stdout.source.is_none() && self.stderr.source.is_none() {
+            if self.pipes.iter().all(|pipe| pipe.source.is_none()) {
                 return Ok(());
             }
             match timeout(SILENCE, self.read()).await {
@@ -565,33 +587,25 @@ impl<'a, 'b> Output<'a, 'b> {
                 Err(_) => break,
             }
         }
-        self.stdout.take(0);
-        self.pass_on(Stream::Stdout)?;
-        self.stderr.take(0);
-        self.pass_on(Stream::Stderr)
+        self.pass_on(Stream::Stdout, 0)?;
+        self.pass_on(Stream::Stderr, 0)
     }
 
     /// Reads once from the pipe that has something first, and never returns when both are at their end. Nothing is lost
     /// if it is dropped.
     async fn read(&mut self) -> Result<(), ShellError> {
-        tokio::select! {
-            read = self.stdout.read() => {
-                self.stdout.take(read.map_err(ShellError::Read)?);
-                self.pass_on(Stream::Stdout)
-            }
-            read = self.stderr.read() => {
-                self.stderr.take(read.map_err(ShellError::Read)?);
-                self.pass_on(Stream::Stderr)
-            }
-        }
+        let [stdout, stderr] = &mut self.pipes;
+        let (stream, read) = tokio::select! {
+            read = stdout.read() => (Stream::Stdout, read),
+            read = stderr.read() => (Stream::Stderr, read),
+        };
+        self.pass_on(stream, read.map_err(ShellError::Read)?)
     }
 
-    /// Keeps and tells what a pipe has for it, as far as there is room.
-    fn pass_on(&mut self, stream: Stream) -> Result<(), ShellError> {
-        let pipe = match stream {
-            Stream::Stdout => &mut self.stdout,
-            Stream::Stderr => &mut self.stderr,
-        };
+    /// Keeps and tells what has been read from a pipe, as far as there is room: 0 bytes are its end.
+    fn pass_on(&mut self, stream: Stream, read: usize) -> Result<(), ShellError> {
+        let pipe = &mut self.pipes[stream as usize];
+        pipe.take(read);
         let text = &mut pipe.text;
         let mut fits = text.len();
         if text.len() as u64 > self.room {
@@ -615,9 +629,9 @@ impl<'a, 'b> Output<'a, 'b> {
 }
 
 /// One of the two pipes, on its way to the spool.
-struct Pipe<'m, R> {
+struct Pipe<'m> {
     /// Nothing once its end is reached.
-    source: Option<R>,
+    source: Option<Receiver>,
     chunk: Vec<u8>,
     plain: Plain,
     /// The masking, and its input; `None` where there is nothing to take out.
@@ -629,9 +643,11 @@ struct Pipe<'m, R> {
     spool: Spool,
 }
 
-impl<'m, R: AsyncRead + AsFd + Unpin> Pipe<'m, R> {
-    fn new(source: R, mask: Option<&'m Mask>) -> Self {
-        widen(&source);
+impl<'m> Pipe<'m> {
+    fn new(source: Receiver, mask: Option<&'m Mask>) -> Self {
+        // More room than by default, where the system lets us.
+        #[cfg(target_os = "linux")]
+        let _ = rustix::pipe::fcntl_setpipe_size(&source, CHUNK);
         let mask = mask.filter(|mask| !mask.is_empty());
         Self {
             source: Some(source),
@@ -675,14 +691,6 @@ impl<'m, R: AsyncRead + AsFd + Unpin> Pipe<'m, R> {
             seen.clear();
         }
     }
-}
-
-/// Gives a pipe more room, where the system lets us.
-fn widen(pipe: &impl AsFd) {
-    #[cfg(target_os = "linux")]
-    let _ = rustix::pipe::fcntl_setpipe_size(pipe, CHUNK);
-    #[cfg(not(target_os = "linux"))]
-    let _ = pipe;
 }
 
 /// The name of a signal, as `SIGSEGV`.

@@ -1,7 +1,6 @@
 //! Reads git's configuration as git does, to find what it would have git run. Never follows an include, and writes nothing.
 
 use std::iter::Peekable;
-use std::path::Path;
 use std::str::Chars;
 
 /// A line of a configuration: `section.subsection.key`, the section and the key in small letters.
@@ -10,7 +9,7 @@ pub(super) struct ConfigLine {
     section: String,
     subsection: String,
     key: String,
-    value: String,
+    pub(super) value: String,
 }
 
 /// Sections, and their keys whose values git runs. `*` is any key.
@@ -68,10 +67,6 @@ impl ConfigLine {
         is_it.then_some(self.value.as_str())
     }
 
-    pub(super) fn value(&self) -> &str {
-        &self.value
-    }
-
     /// The key as git names it.
     pub(super) fn name(&self) -> String {
         let subsection = match self.subsection.as_str() {
@@ -104,16 +99,14 @@ impl ConfigLine {
                 _ => true,
             }
     }
-
-    /// The value as a path, seen from the git directory.
-    pub(super) fn leads_to(&self, dir: &Path) -> std::path::PathBuf {
-        dir.join(&self.value)
-    }
 }
 
 /// Reads all lines, up to the first that git does not understand: there it gives up, and runs nothing.
 pub(super) fn lines(text: &str) -> Vec<ConfigLine> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let text = text
+        .strip_prefix('\u{feff}')
+        .unwrap_or(text)
+        .replace("\r\n", "\n");
     let mut reader = ConfigReader {
         chars: text.chars().peekable(),
     };
@@ -200,7 +193,6 @@ impl ConfigReader<'_> {
         self.skip_blanks();
         match self.chars.next() {
             None | Some('\n') => return Some("true".to_owned()),
-            Some('\r') if self.chars.next_if_eq(&'\n').is_some() => return Some("true".to_owned()),
             Some('=') => {}
             Some(_) => return None,
         }
@@ -224,7 +216,6 @@ impl ConfigReader<'_> {
                         't' => value.push('\t'),
                         'b' => value.push('\u{8}'),
                         next @ ('"' | '\\') => value.push(next),
-                        '\r' if self.chars.next_if_eq(&'\n').is_some() => continue,
                         _ => return None,
                     }
                     kept = value.len();

@@ -107,15 +107,16 @@ impl DangerSearch<'_> {
             return self.add(path, "clada cannot read it, but git may", print);
         };
         for line in config::lines(&text) {
-            let (name, value) = (line.name(), shown(line.value()));
+            let (name, value) = (line.name(), shown(&line.value));
             let name = shown(&name);
             if line.runs() {
                 let what = format!("`{name}` could run `{value}`");
-                self.add(path, &what, line.value().to_owned());
-            } else if line.of("core", "worktree").is_some() && !self.is_inside(&line.leads_to(dir))
+                self.add(path, &what, line.value.clone());
+            } else if line.of("core", "worktree").is_some()
+                && !self.is_inside(&dir.join(&line.value))
             {
                 let what = format!("`{name}` leads to `{value}`, outside the project");
-                self.add(path, &what, line.value().to_owned());
+                self.add(path, &what, line.value.clone());
             }
         }
     }

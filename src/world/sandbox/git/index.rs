@@ -1,5 +1,6 @@
 //! Reads of git's index where other repositories are in the work tree: `git status` goes into these by itself. Writes nothing.
 
+use std::ffi::OsString;
 use std::fs;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
@@ -28,66 +29,43 @@ pub(super) fn gitlinks(index: &Path) -> Vec<PathBuf> {
         return Vec::new();
     }
     let mut found = Vec::new();
-    let mut entries = Entries::of(&bytes);
-    while let Some(is_gitlink) = entries.next() {
-        if is_gitlink {
-            let path = std::ffi::OsString::from_vec(entries.path.clone());
-            found.push(path.into());
-        }
-    }
+    let _ = read(&bytes, &mut found);
     found
 }
 
-/// The entries of an index of the versions 2 to 4, one after the other.
-struct Entries<'b> {
-    bytes: &'b [u8],
-    at: usize,
-    left: usize,
-    version: u32,
-    /// The path of the last entry: in version 4 the next one says how it differs.
-    path: Vec<u8>,
-}
-
-impl<'b> Entries<'b> {
-    fn of(bytes: &'b [u8]) -> Self {
-        let number = |at: usize| {
-            let four = bytes.get(at..at + 4).and_then(|four| four.try_into().ok());
-            four.map_or(0, u32::from_be_bytes)
-        };
-        Self {
-            bytes,
-            at: 12,
-            left: number(8) as usize,
-            version: number(4),
-            path: Vec::new(),
-        }
-    }
-
-    /// Goes on to the next entry; whether that is another repository. Nothing at the end, or where it makes no sense.
-    fn next(&mut self) -> Option<bool> {
-        self.left = self.left.checked_sub(1)?;
-        let entry = self.bytes.get(self.at..)?;
+/// Reads the entries of an index of the versions 2 to 4. Returns nothing where one makes no sense; those before it are found.
+fn read(bytes: &[u8], found: &mut Vec<PathBuf>) -> Option<()> {
+    let number = |at: usize| Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
+    let version = number(4)?;
+    // The path of the last entry: in version 4 the next one says how it differs.
+    let mut path = Vec::new();
+    let mut at = 12;
+    for _ in 0..number(8)? {
+        let entry = bytes.get(at..)?;
         let is_gitlink = entry.get(MODE..MODE + 4)? == GITLINK;
         let is_extended = entry.get(FLAGS)? & 0x40 != 0;
         let start = if is_extended { FIXED + 2 } else { FIXED };
         let mut name = entry.get(start..)?;
         let mut kept = 0;
-        if self.version == 4 {
+        if version == 4 {
             let (cut, rest) = offset(name)?;
-            (kept, name) = (self.path.len().checked_sub(cut)?, rest);
+            (kept, name) = (path.len().checked_sub(cut)?, rest);
         }
         let end = name.iter().position(|byte| *byte == 0)?;
-        self.path.truncate(kept);
-        self.path.extend_from_slice(&name[..end]);
+        path.truncate(kept);
+        path.extend_from_slice(&name[..end]);
+        if is_gitlink {
+            found.push(OsString::from_vec(path.clone()).into());
+        }
         let length = entry.len() - name.len() + end;
         // Each ends with one NUL at least, and before version 4 on a border of eight.
-        self.at += if self.version == 4 {
+        at += if version == 4 {
             length + 1
         } else {
             (length + 8) & !7
         };
-        Some(is_gitlink)
     }
+    Some(())
 }
 
 /// A number as git packs it, and what follows.

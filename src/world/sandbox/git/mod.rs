@@ -84,7 +84,7 @@ fn included(dir: &Path) -> Vec<PathBuf> {
         let name = line.name();
         name.starts_with("include") && name.ends_with(".path")
     });
-    names.map(|line| line.leads_to(dir)).collect()
+    names.map(|line| dir.join(&line.value)).collect()
 }
 
 /// Lists the files in a git directory that tell git what to run.

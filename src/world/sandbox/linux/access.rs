@@ -38,46 +38,29 @@ const DEVICES: &[&str] = &[
     "nvidia3",
 ];
 
-/// The folder of shared memory.
-const SHARED: &str = "/dev/shm";
-
-/// The part of the network that a command may reach.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NetworkReach {
-    Everything,
-    /// No TCP.
-    NoTcp,
-    /// A network of its own, so that nothing has to be forbidden.
-    Own,
-}
-
-/// Makes the rules, or nothing if the kernel has no Landlock.
+/// Makes the rules, with TCP or without, or nothing if the kernel has no Landlock.
 pub(super) fn ruleset(
     trees: &[WritableTree],
-    reach: NetworkReach,
+    has_tcp: bool,
 ) -> Result<Option<OwnedFd>, RulesetError> {
     let mut rules = Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(AccessFs::from_write(NEWEST))?
         .scope(Scope::Signal)?
         .scope(Scope::AbstractUnixSocket)?;
-    if reach == NetworkReach::NoTcp {
+    if !has_tcp {
         rules = rules.handle_access(AccessNet::from_all(NEWEST))?;
     }
     let mut rules = rules.create()?;
     for tree in trees {
         (&mut rules).add_rule(PathBeneath::new(tree, in_tree()))?;
     }
-    let mut allow = |path: &Path, access: BitFlags<AccessFs>| -> Result<(), RulesetError> {
+    let devices = DEVICES.iter().map(|name| (*name, use_device()));
+    for (name, access) in devices.chain([("shm", in_tree())]) {
         // A device that does not exist needs no rule.
-        if let Ok(path) = PathFd::new(path) {
+        if let Ok(path) = PathFd::new(Path::new("/dev").join(name)) {
             (&mut rules).add_rule(PathBeneath::new(path, access))?;
         }
-        Ok(())
-    };
-    allow(Path::new(SHARED), in_tree())?;
-    for device in DEVICES {
-        allow(&Path::new("/dev").join(device), use_device())?;
     }
     Ok(rules.into())
 }
@@ -113,16 +96,8 @@ pub(super) struct Late {
 }
 
 impl Late {
-    pub(super) fn of(abi: i64) -> Self {
-        let known = match abi {
-            ..=1 => ABI::V1,
-            2 => ABI::V2,
-            3 => ABI::V3,
-            4 => ABI::V4,
-            5 => ABI::V5,
-            _ => NEWEST,
-        };
-        let known = AccessFs::from_write(known);
+    pub(super) fn of(abi: i32) -> Self {
+        let known = AccessFs::from_write(ABI::from(abi).min(NEWEST));
         Self {
             device: (use_device() & known).bits(),
             shared: (in_tree() & known).bits(),
@@ -180,7 +155,7 @@ pub(super) fn restrict(rules: &OwnedFd) -> Result<(), Errno> {
 }
 
 /// The number of the kernel's Landlock, 0 for none.
-pub(super) fn abi() -> i64 {
+pub(super) fn abi() -> i32 {
     #[expect(unsafe_code, reason = "the crate keeps the number to itself")]
     // SAFETY: with this flag nothing is read from the pointer, which has to be null, and nothing is made.
     let abi = unsafe {
@@ -191,5 +166,5 @@ pub(super) fn abi() -> i64 {
             1_u32,
         )
     };
-    abi.max(0)
+    abi.max(0) as i32
 }

@@ -15,15 +15,6 @@ use seccompiler::{
 #[derive(Debug)]
 pub(super) struct Calls(Vec<BpfProgram>);
 
-/// The other layers that hold, so that calls need not be forbidden.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Beside {
-    /// The command sees no process but its own.
-    pub(super) alone: bool,
-    /// Landlock keeps it from the memory of others.
-    pub(super) landlock: bool,
-}
-
 /// Calls that fail, whatever their arguments.
 const NEVER: &[c_long] = &[
     libc::SYS_mount,
@@ -70,10 +61,11 @@ const X32_MEMORY: &[c_long] = &[X32 | 521, X32 | 539, X32 | 540];
 type CallRules = BTreeMap<c_long, Vec<SeccompRule>>;
 
 impl Calls {
-    /// The filters; nothing where this machine's calls are not known.
-    pub(super) fn new(beside: Beside) -> Option<Self> {
+    /// The filters; nothing where this machine's calls are not known. `is_visible`: no other layer keeps the command from the
+    /// memory of other processes.
+    pub(super) fn new(is_visible: bool) -> Option<Self> {
         let mut rules: CallRules = NEVER.iter().map(|call| (*call, Vec::new())).collect();
-        if !beside.landlock && !beside.alone {
+        if is_visible {
             rules.extend(MEMORY.iter().map(|call| (*call, Vec::new())));
         }
         let types = || {
@@ -96,7 +88,7 @@ impl Calls {
                 .collect();
             rules.extend(short);
             rules.insert(X32_IOCTL, types());
-            if !beside.landlock && !beside.alone {
+            if is_visible {
                 rules.extend(X32_MEMORY.iter().map(|call| (*call, Vec::new())));
             }
         }

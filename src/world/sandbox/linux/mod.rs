@@ -7,27 +7,22 @@ mod mounts;
 pub(in crate::world) mod process;
 
 use std::fs;
-use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::rc::Rc;
 
 use rustix::io::Errno;
 use rustix::process::geteuid;
 use rustix::thread::{CapabilitySet, set_no_new_privs};
 
 use super::{Fence, SandboxError, Support};
-use access::{Late, NetworkReach};
-use calls::{Beside, Calls};
+use access::Late;
+use calls::Calls;
 use mounts::Mounts;
 
 /// Everything that a command's processes need, made in the parent.
-#[derive(Debug, Clone)]
-pub(in crate::world) struct Prepared(Rc<Layers>);
-
 #[derive(Debug)]
-struct Layers {
+pub(in crate::world) struct Prepared {
     mounts: Option<Mounts>,
     /// Without namespaces, for the first process: signals go no further than what it starts.
     signals: Option<OwnedFd>,
@@ -40,22 +35,18 @@ struct Layers {
 impl Prepared {
     /// The flags of `clone` for the first process.
     pub(in crate::world) fn flags(&self) -> libc::c_int {
-        self.0.mounts.as_ref().map_or(0, Mounts::flags)
+        self.mounts.as_ref().map_or(0, Mounts::flags)
     }
 
     /// The descriptors that are needed until the command runs.
     pub(in crate::world) fn descriptors(&self) -> Vec<RawFd> {
-        let rules = [&self.0.signals, &self.0.ruleset];
-        rules
-            .into_iter()
-            .flatten()
-            .map(OwnedFd::as_raw_fd)
-            .collect()
+        let rules = self.signals.iter().chain(&self.ruleset);
+        rules.map(OwnedFd::as_raw_fd).collect()
     }
 
     /// Fences the first process in, which outlives the command's own ones and ends them.
     pub(in crate::world) fn set_up(&self) -> Result<(), Errno> {
-        match (&self.0.mounts, &self.0.signals) {
+        match (&self.mounts, &self.signals) {
             (Some(mounts), _) => mounts.set_up(),
             (None, Some(signals)) => {
                 set_no_new_privs(true)?;
@@ -67,15 +58,15 @@ impl Prepared {
 
     /// Fences the calling process in for good.
     pub(in crate::world) fn enter(&self) -> Result<(), Errno> {
-        if let (Some(rules), Some(_)) = (&self.0.ruleset, &self.0.mounts) {
-            self.0.late.add(rules)?;
+        if let (Some(rules), Some(_)) = (&self.ruleset, &self.mounts) {
+            self.late.add(rules)?;
         }
-        process::drop_capabilities(self.0.kept);
+        process::drop_capabilities(self.kept);
         set_no_new_privs(true)?;
-        if let Some(rules) = &self.0.ruleset {
+        if let Some(rules) = &self.ruleset {
             access::restrict(rules)?;
         }
-        match &self.0.calls {
+        match &self.calls {
             Some(calls) => calls.enter(),
             None => Ok(()),
         }
@@ -83,42 +74,40 @@ impl Prepared {
 
     /// Tells if no process of the command outlives its first one.
     pub(in crate::world) fn is_alone(&self) -> bool {
-        self.0.mounts.is_some()
+        self.mounts.is_some()
     }
 
     /// Tells if a signal of the first process reaches what it started, and nothing else.
     pub(in crate::world) fn holds_signals(&self) -> bool {
-        self.0.mounts.is_some() || self.0.signals.is_some()
+        self.mounts.is_some() || self.signals.is_some()
     }
 }
 
 pub(super) fn prepare(fence: &Fence, dir: &Path) -> Result<Option<Prepared>, SandboxError> {
     let (trees, _) = fence.now();
     let paths: Vec<_> = trees.iter().map(|tree| tree.path.clone()).collect();
-    let mounts = Mounts::of(fence, &trees, &fence.guards(&paths), dir).map_err(refused)?;
-    let reach = match (fence.network, &mounts) {
-        (true, _) => NetworkReach::Everything,
-        (false, Some(_)) => NetworkReach::Own,
-        (false, None) => NetworkReach::NoTcp,
-    };
-    let ruleset = access::ruleset(&trees, reach).map_err(refused)?;
-    let signals = if mounts.is_none() && kernel().signals {
+    let guards = fence.guards(&paths);
+    let mounts = mounts::way().as_ref().ok();
+    let mounts = mounts.map(|way| Mounts::of(*way, fence, &trees, &guards, dir));
+    let mounts = mounts.transpose().map_err(refused)?;
+    // A network of its own needs no rules.
+    let has_tcp = fence.network || mounts.is_some();
+    let ruleset = access::ruleset(&trees, has_tcp).map_err(refused)?;
+    let signals = if mounts.is_none() && access::abi() >= SIGNALS {
         access::signals().map_err(refused)?
     } else {
         None
     };
-    let beside = Beside {
-        alone: mounts.is_some(),
-        landlock: ruleset.is_some(),
-    };
-    Ok(Some(Prepared(Rc::new(Layers {
-        calls: calls::are_known().then(|| Calls::new(beside)).flatten(),
+    // Namespaces hide other processes, and Landlock their memory.
+    let is_visible = mounts.is_none() && ruleset.is_none();
+    Ok(Some(Prepared {
+        calls: calls::are_known().then(|| Calls::new(is_visible)).flatten(),
         kept: kept(&fence.root),
         late: Late::of(access::abi()),
         mounts,
         signals,
         ruleset,
-    }))))
+    }))
 }
 
 /// The capabilities that a command has: root's over files, where the project is not root's.
@@ -137,49 +126,17 @@ fn refused(error: impl std::fmt::Display) -> SandboxError {
 
 fn done(result: libc::c_long) -> Result<(), Errno> {
     if result == 0 {
-        Ok(())
-    } else {
-        let error = io::Error::last_os_error();
-        Err(Errno::from_io_error(&error).unwrap_or(Errno::PERM))
+        return Ok(());
     }
-}
-
-pub(super) fn support() -> Support {
-    let mut support = kernel();
-    match mounts::why_not() {
-        None => {
-            support.by = Some(match support.by {
-                Some(landlock) => format!("namespaces and {landlock}"),
-                None => "namespaces".to_owned(),
-            });
-            support.alone = true;
-            support.guards = true;
-            support.network = true;
-            support.signals = true;
-            support.lacks.clear();
-            if !mounts::bounds_processes() {
-                let lack = "the number of processes is not limited (Linux 6.14 can limit it)";
-                support.lacks.push(lack.to_owned());
-            }
-        }
-        Some(why) => support.lacks.push(format!(
-            "{why}: protected files are only watched, sockets are not hidden, and commands can change modes and times \
-             of files outside"
-        )),
-    }
-    if !calls::are_known() {
-        let lack = "system calls are not filtered, as this kernel has no seccomp";
-        support.lacks.push(lack.to_owned());
-    }
-    support
+    Err(process::last_error(Errno::PERM))
 }
 
 /// The versions of Landlock from which on TCP can be forbidden, and signals to other processes.
-const NETWORK: i64 = 4;
-const SIGNALS: i64 = 6;
+const NETWORK: i32 = 4;
+const SIGNALS: i32 = 6;
 
 /// The versions of Landlock, and what is missing in those before.
-const LANDLOCK: [(i64, &str); 4] = [
+const LANDLOCK: [(i32, &str); 4] = [
     (
         2,
         "commands cannot move a file to another directory (Linux 5.19 allows it)",
@@ -195,24 +152,45 @@ const LANDLOCK: [(i64, &str); 4] = [
     ),
 ];
 
-/// The same without the namespaces, which have to be tried out.
-fn kernel() -> Support {
+pub(super) fn support() -> Support {
     let abi = access::abi();
-    let mut lacks = Vec::new();
-    if abi < 1 {
-        lacks.push(
-            "this kernel has no Landlock, or its command line leaves it out of `lsm=`".into(),
-        );
-    } else {
-        let missing = LANDLOCK.iter().filter(|(since, _)| abi < *since);
-        lacks.extend(missing.map(|(_, what)| (*what).to_owned()));
+    let namespaces = mounts::way().as_ref();
+    let mut lacks: Vec<String> = Vec::new();
+    match namespaces {
+        Ok(_) if mounts::bounds_processes() => {}
+        Ok(_) => {
+            lacks.push("the number of processes is not limited (Linux 6.14 can limit it)".into());
+        }
+        Err(why) => {
+            if abi < 1 {
+                lacks.push(
+                    "this kernel has no Landlock, or its command line leaves it out of `lsm=`"
+                        .into(),
+                );
+            } else {
+                let missing = LANDLOCK.iter().filter(|(since, _)| abi < *since);
+                lacks.extend(missing.map(|(_, what)| (*what).to_owned()));
+            }
+            lacks.push(format!(
+                "{why}: protected files are only watched, sockets are not hidden, and commands can change modes and times \
+                 of files outside"
+            ));
+        }
     }
+    if !calls::are_known() {
+        lacks.push("system calls are not filtered, as this kernel has no seccomp".into());
+    }
+    let alone = namespaces.is_ok();
+    let by = [
+        alone.then(|| "namespaces".to_owned()),
+        (abi >= 1).then(|| format!("Landlock {abi}")),
+    ];
+    let by: Vec<String> = by.into_iter().flatten().collect();
     Support {
-        by: (abi >= 1).then(|| format!("Landlock {abi}")),
-        network: abi >= NETWORK,
-        signals: abi >= SIGNALS,
-        guards: false,
-        alone: false,
+        by: (!by.is_empty()).then(|| by.join(" and ")),
+        network: alone || abi >= NETWORK,
+        guards: alone,
+        alone,
         lacks,
     }
 }

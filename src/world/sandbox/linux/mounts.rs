@@ -4,11 +4,11 @@
 //! paths are mounted on themselves, read-only. What is mounted cannot be renamed or removed, and nothing in the fence can
 //! mount or unmount.
 
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::ffi::{CStr, CString, OsStr};
 use std::fs;
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -17,8 +17,8 @@ use std::sync::OnceLock;
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fstat, openat2};
 use rustix::io::Errno;
 use rustix::mount::{
-    MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, mount, mount_bind_recursive,
-    mount_change, move_mount, open_tree,
+    MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, mount, mount_bind,
+    mount_bind_recursive, mount_change, move_mount, open_tree,
 };
 use rustix::process::{chdir, getegid, geteuid};
 
@@ -37,7 +37,7 @@ const LEAST_PID_MAX: u32 = 301;
 
 /// The means by which a process comes by namespaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum NamespaceMode {
+pub(super) enum NamespaceMode {
     /// The process may change mounts.
     Direct,
     /// The process may change mounts in a user namespace, where it is the only user.
@@ -60,7 +60,7 @@ pub(super) struct Mounts {
     maps: Option<[String; 2]>,
     network: bool,
     trees: Vec<TreeMount>,
-    hidden: Hidden,
+    hidden: Vec<HiddenPath>,
     /// Held in place and writable.
     held: Vec<CString>,
     /// Read-only, and mounted after the above.
@@ -73,13 +73,13 @@ pub(super) struct Mounts {
     processes: Option<String>,
 }
 
-/// The paths that a command is not to find.
-#[derive(Debug, Default)]
-struct Hidden {
-    /// A folder of sockets is hidden by an empty one.
-    dirs: Vec<CString>,
+/// A path that a command is not to find.
+#[derive(Debug)]
+enum HiddenPath {
+    /// A folder of sockets, which is hidden by an empty one.
+    Folder(CString),
     /// A socket, by `/dev/null`.
-    sockets: Vec<CString>,
+    Socket(CString),
 }
 
 /// A tree, which is mounted only if its path leads to it then.
@@ -88,27 +88,15 @@ struct TreeMount {
     path: CString,
     id: (u64, u64),
     /// The tree as a mount that is nowhere yet.
-    mount: Cell<Option<RawFd>>,
+    mount: RefCell<Option<OwnedFd>>,
 }
 
 impl Mounts {
-    /// Finds out what is to be mounted for a command that runs in `dir`; nothing where no namespaces can be had.
+    /// Finds out what is to be mounted for a command that runs in `dir`.
     ///
     /// # Errors
     /// A path that holds a NUL.
     pub(super) fn of(
-        fence: &Fence,
-        trees: &[WritableTree],
-        guards: &[PathBuf],
-        dir: &Path,
-    ) -> io::Result<Option<Self>> {
-        match way() {
-            Ok(way) => Self::by(*way, fence, trees, guards, dir).map(Some),
-            Err(_) => Ok(None),
-        }
-    }
-
-    fn by(
         way: NamespaceMode,
         fence: &Fence,
         trees: &[WritableTree],
@@ -128,8 +116,8 @@ impl Mounts {
         let trees = trees.iter().map(|tree| {
             Ok(TreeMount {
                 path: self::terminated(tree.path.clone())?,
-                id: tree.id(),
-                mount: Cell::new(None),
+                id: tree.id,
+                mount: RefCell::new(None),
             })
         });
         let (user, group) = (geteuid().as_raw(), getegid().as_raw());
@@ -179,7 +167,7 @@ impl Mounts {
         for tree in &self.trees {
             tree.take();
         }
-        make_read_only(CWD, c"/")?;
+        make_read_only(c"/")?;
         for tree in &self.trees {
             tree.put()?;
         }
@@ -191,7 +179,7 @@ impl Mounts {
         }
         for path in &self.guarded {
             if mount_bind_recursive(path.as_c_str(), path.as_c_str()).is_ok() {
-                make_read_only(CWD, path)?;
+                make_read_only(path)?;
             }
         }
         chdir(self.dir.as_c_str())
@@ -213,23 +201,18 @@ impl Mounts {
         }
         let options = c"newinstance,ptmxmode=0666,mode=620";
         if mount(c"devpts", c"/dev/pts", c"devpts", plain, options).is_ok() {
-            let _ = rustix::mount::mount_bind(c"/dev/pts/ptmx", c"/dev/ptmx");
+            let _ = mount_bind(c"/dev/pts/ptmx", c"/dev/ptmx");
         }
     }
 
     fn hide(&self) {
         let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
-        for dir in &self.hidden.dirs {
-            let _ = mount(
-                c"tmpfs",
-                dir.as_c_str(),
-                c"tmpfs",
-                flags,
-                c"mode=0700,size=64k",
-            );
-        }
-        for socket in &self.hidden.sockets {
-            let _ = rustix::mount::mount_bind(c"/dev/null", socket.as_c_str());
+        for path in &self.hidden {
+            let options = c"mode=0700,size=64k";
+            let _ = match path {
+                HiddenPath::Folder(dir) => mount(c"tmpfs", dir, c"tmpfs", flags, options),
+                HiddenPath::Socket(socket) => mount_bind(c"/dev/null", socket),
+            };
         }
         let at = SSH_CONFIG;
         if !self.ssh.is_empty() && mount(c"tmpfs", at, c"tmpfs", flags, c"mode=0755").is_ok() {
@@ -255,19 +238,14 @@ impl TreeMount {
         let Ok(at) = openat2(CWD, self.path.as_c_str(), flags, Mode::empty(), plain) else {
             return;
         };
-        let is_it = fstat(&at).is_ok_and(|stat| (stat.st_dev, stat.st_ino) == self.id);
-        if !is_it {
+        if !fstat(&at).is_ok_and(|stat| (stat.st_dev, stat.st_ino) == self.id) {
             return;
         }
         let flags = OpenTreeFlags::OPEN_TREE_CLONE
             | OpenTreeFlags::OPEN_TREE_CLOEXEC
             | OpenTreeFlags::AT_RECURSIVE
             | OpenTreeFlags::AT_EMPTY_PATH;
-        if let Ok(mount) = open_tree(&at, c"", flags) {
-            self.mount.set(Some(mount.as_raw_fd()));
-            // It is closed with the process, or by `put`.
-            std::mem::forget(mount);
-        }
+        self.mount.replace(open_tree(&at, c"", flags).ok());
     }
 
     /// Mounts it where it was.
@@ -275,26 +253,22 @@ impl TreeMount {
         let Some(mount) = self.mount.take() else {
             return Ok(());
         };
-        #[expect(unsafe_code, reason = "`take` let go of it")]
-        // SAFETY: it is open, and nobody else's.
-        let mount = unsafe { OwnedFd::from_raw_fd(mount) };
         let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
         move_mount(&mount, c"", CWD, self.path.as_c_str(), flags)
     }
 }
 
 /// The folders and the sockets among paths that are to be hidden, as far as they are there.
-fn hidden(paths: &[PathBuf]) -> io::Result<Hidden> {
-    let mut hidden = Hidden::default();
-    for path in paths {
-        let kind = fs::symlink_metadata(path).map(|meta| meta.file_type());
-        match kind {
-            Ok(kind) if kind.is_dir() => hidden.dirs.push(terminated(path.clone())?),
-            Ok(kind) if kind.is_socket() => hidden.sockets.push(terminated(path.clone())?),
-            _ => {}
+fn hidden(paths: &[PathBuf]) -> io::Result<Vec<HiddenPath>> {
+    let hidden = paths.iter().filter_map(|path| {
+        let kind = fs::symlink_metadata(path).ok()?.file_type();
+        let path = terminated(path.clone());
+        if kind.is_dir() {
+            return Some(path.map(HiddenPath::Folder));
         }
-    }
-    Ok(hidden)
+        kind.is_socket().then(|| path.map(HiddenPath::Socket))
+    });
+    hidden.collect()
 }
 
 /// Files that are root's here, and would be nobody's in a user namespace.
@@ -340,7 +314,7 @@ fn write(path: &CStr, text: &[u8]) -> Result<(), Errno> {
 
 /// Adds this one attribute, to all that is mounted below too. A remount sets them all, and is refused in a user namespace if
 /// one of those that came with the mount (nosuid, nodev, noexec, …) is left out.
-fn make_read_only(at: BorrowedFd<'_>, path: &CStr) -> Result<(), Errno> {
+fn make_read_only(path: &CStr) -> Result<(), Errno> {
     #[repr(C)]
     struct Attributes {
         set: u64,
@@ -360,7 +334,7 @@ fn make_read_only(at: BorrowedFd<'_>, path: &CStr) -> Result<(), Errno> {
     let result = unsafe {
         libc::syscall(
             libc::SYS_mount_setattr,
-            at.as_raw_fd(),
+            CWD.as_raw_fd(),
             path.as_ptr(),
             libc::AT_RECURSIVE,
             &raw const attributes,
@@ -371,7 +345,7 @@ fn make_read_only(at: BorrowedFd<'_>, path: &CStr) -> Result<(), Errno> {
 }
 
 /// The means by which namespaces are had here, or the reason why there are none; tried out once.
-fn way() -> &'static Result<NamespaceMode, NoNamespaces> {
+pub(super) fn way() -> &'static Result<NamespaceMode, NoNamespaces> {
     static WAY: OnceLock<Result<NamespaceMode, NoNamespaces>> = OnceLock::new();
     WAY.get_or_init(|| {
         let direct = tried(NamespaceMode::Direct);
@@ -381,11 +355,6 @@ fn way() -> &'static Result<NamespaceMode, NoNamespaces> {
         }
         tried(NamespaceMode::AsUser)
     })
-}
-
-/// The reason why there are no namespaces here.
-pub(super) fn why_not() -> Option<&'static NoNamespaces> {
-    way().as_ref().err()
 }
 
 /// Tries to write to what is guarded, to what is outside, and in a tree.
@@ -407,7 +376,7 @@ fn tried(way: NamespaceMode) -> Result<NamespaceMode, NoNamespaces> {
     };
     let (trees, _) = fence.now();
     let guards = std::slice::from_ref(&guard);
-    let mounts = Mounts::by(way, &fence, &trees, guards, &tree)?;
+    let mounts = Mounts::of(way, &fence, &trees, guards, &tree)?;
     let [guard, outside, inside] = [guard, outside.join("new"), tree.join("new")].map(terminated);
     let (guard, outside, inside) = (guard?, outside?, inside?);
     let make = |path: &CStr| {

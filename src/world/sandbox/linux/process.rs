@@ -22,48 +22,34 @@ pub(in crate::world) enum SplitProcess {
 /// # Errors
 /// Those of `clone`.
 pub(in crate::world) fn split(flags: libc::c_int) -> io::Result<SplitProcess> {
-    let blocked = Blocked::all();
+    let before = block(None);
     let flags = (flags | libc::SIGCHLD) as libc::c_ulong;
     #[expect(unsafe_code, reason = "no crate at hand offers this call")]
     // SAFETY: without a stack and without shared memory it is a fork; the child does no more than is said above.
     let result =
         unsafe { libc::syscall(libc::SYS_clone, flags, 0_usize, 0_usize, 0_usize, 0_usize) };
     if result == 0 {
-        std::mem::forget(blocked);
         handle_nothing();
         return Ok(SplitProcess::Child);
     }
     let error = io::Error::last_os_error();
-    drop(blocked);
+    block(Some(before));
     match Pid::from_raw(result.max(0) as i32) {
         Some(child) => Ok(SplitProcess::Parent(child)),
         None => Err(error),
     }
 }
 
-/// The signals that were blocked before.
-struct Blocked(libc::sigset_t);
-
-impl Blocked {
-    fn all() -> Self {
-        #[expect(unsafe_code, reason = "no crate at hand offers these calls")]
-        // SAFETY: both sets are made by the calls before they are read.
-        unsafe {
-            let (mut all, mut before) = (std::mem::zeroed(), std::mem::zeroed());
-            libc::sigfillset(&raw mut all);
-            libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
-            Self(before)
-        }
-    }
-}
-
-impl Drop for Blocked {
-    fn drop(&mut self) {
-        #[expect(unsafe_code, reason = "no crate at hand offers this call")]
-        // SAFETY: the set was made by the system.
-        unsafe {
-            libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.0, std::ptr::null_mut());
-        }
+/// Blocks these signals and no others, or all, and returns those that were blocked before.
+fn block(signals: Option<libc::sigset_t>) -> libc::sigset_t {
+    #[expect(unsafe_code, reason = "no crate at hand offers these calls")]
+    // SAFETY: both sets are made by the calls before they are read.
+    unsafe {
+        let (mut all, mut before) = (std::mem::zeroed(), std::mem::zeroed());
+        libc::sigfillset(&raw mut all);
+        let blocked = signals.unwrap_or(all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const blocked, &raw mut before);
+        before
     }
 }
 
@@ -81,6 +67,11 @@ fn handle_nothing() {
             }
         }
     }
+}
+
+/// The error of the last system call, or this one where it left none.
+pub(in crate::world) fn last_error(other: Errno) -> Errno {
+    Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(other)
 }
 
 /// Ends the calling process at once.
