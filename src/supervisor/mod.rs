@@ -8,7 +8,8 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::collections::hash_map::Entry;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -103,12 +104,8 @@ struct House {
 /// The pending first read of a file: the daemon is ready when all of them are dropped.
 type FirstRead = mpsc::Sender<()>;
 
-/// A file that the daemon watches.
-struct ListedFile {
-    root: PathBuf,
-    shared: bool,
-    stop: channel::Sender<bool>,
-}
+/// The files that the daemon watches; true stops that.
+type WatchedFiles = HashMap<WatchedFile, channel::Sender<bool>>;
 
 /// Watches the files in the list until clada is stopped. A reload reads the list and the login shell's environment again; the
 /// settings are read for each batch anyway.
@@ -121,7 +118,7 @@ async fn run(house: Rc<House>, mut reloads: channel::Receiver<u64>) -> Result<()
     let (mut kept, mut tasks) = (HashMap::new(), JoinSet::new());
     let (first, mut unread) = mpsc::channel(1);
     take_list(&house, &mut kept, &mut tasks, Some(first));
-    let count = |kept: &HashMap<PathBuf, ListedFile>| match kept.len() {
+    let count = |kept: &WatchedFiles| match kept.len() {
         1 => "watching 1 file".to_owned(),
         files => format!("watching {files} files"),
     };
@@ -155,8 +152,8 @@ async fn run(house: Rc<House>, mut reloads: channel::Receiver<u64>) -> Result<()
         }
     }
     supervisor.stopping();
-    for kept in kept.values() {
-        kept.stop.send_replace(true);
+    for stop in kept.values() {
+        stop.send_replace(true);
     }
     // Includes files that are no longer in the list.
     let ended = async { while tasks.join_next().await.is_some() {} };
@@ -216,7 +213,7 @@ impl ListWatch {
 /// Starts to watch what is new in the list, and stops watching what is no longer in it.
 fn take_list(
     house: &Rc<House>,
-    kept: &mut HashMap<PathBuf, ListedFile>,
+    kept: &mut WatchedFiles,
     tasks: &mut JoinSet<()>,
     first: Option<FirstRead>,
 ) {
@@ -225,31 +222,22 @@ fn take_list(
         Err(error) => return house.say(vec![error.to_string()]),
     };
     house.say(list.wrong);
-    let is_listed = |file: &Path, known: &ListedFile| {
-        let mut entries = list.entries.iter();
-        entries.any(|entry| {
-            let is_as_before = entry.root == known.root && entry.shared == known.shared;
-            entry.file == file && is_as_before
-        })
-    };
     // A batch that runs is finished first.
-    kept.retain(|file, known| {
-        let stays = is_listed(file, known);
+    kept.retain(|entry, stop| {
+        let stays = list.entries.contains(entry);
         if !stays {
-            known.stop.send_replace(true);
+            stop.send_replace(true);
         }
         stays
     });
     while tasks.try_join_next().is_some() {}
     for entry in list.entries {
-        if kept.contains_key(&entry.file) {
-            continue;
+        if let Entry::Vacant(new) = kept.entry(entry) {
+            let (stop, stopped) = channel::channel(false);
+            let post = Post::new(Rc::clone(house), new.key().clone(), stopped);
+            tasks.spawn_local(post.keep(first.clone()));
+            new.insert(stop);
         }
-        let (stop, stopped) = channel::channel(false);
-        let (file, root, shared) = (entry.file.clone(), entry.root.clone(), entry.shared);
-        let keep = keep(Rc::clone(house), entry, stopped, first.clone());
-        tasks.spawn_local(keep);
-        kept.insert(file, ListedFile { root, shared, stop });
     }
 }
 
@@ -262,77 +250,6 @@ impl House {
             }
             self.said.replace(wrong);
         }
-    }
-
-    /// Claims a file for this process, and returns whether it needs no work; `None` where it is stopped first.
-    async fn take(
-        &self,
-        flags: &Flags,
-        entry: &WatchedFile,
-        stop: &channel::Receiver<bool>,
-    ) -> Option<Result<(Claim, bool), Error>> {
-        let (flags, hub, file) = (flags.clone(), self.shared.hub.clone(), entry.clone());
-        let taken = self.aside(entry, stop, move || take(&flags, file, &hub));
-        let taken = in_turn(&self.starting, taken).await?;
-        Some(taken.and_then(|taken| taken))
-    }
-
-    /// Does work that a file system may delay on a thread of its own, and reports one that does not answer. `None` where the file
-    /// is no longer watched: nothing waits for the thread then.
-    async fn aside<T: Send + 'static>(
-        &self,
-        entry: &WatchedFile,
-        stop: &channel::Receiver<bool>,
-        work: impl FnOnce() -> T + Send + 'static,
-    ) -> Option<Result<T, Error>> {
-        let mut stop = stop.clone();
-        let done = self.on_thread("files", entry, Arc::default(), work);
-        tokio::select! {
-            biased;
-            _ = stop.wait_for(|stop| *stop) => None,
-            done = done => done.transpose(),
-        }
-    }
-
-    /// Does work on a thread of its own, and reports its file system if nothing was `heard` of it for long. Nothing comes of
-    /// work that panics.
-    async fn on_thread<T: Send + 'static>(
-        &self,
-        name: &str,
-        entry: &WatchedFile,
-        heard: Arc<AtomicBool>,
-        work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<Option<T>, Error> {
-        let (done, mut ended) = oneshot::channel();
-        let thread = std::thread::Builder::new().name(name.to_owned());
-        // Nothing waits for it where clada exits.
-        thread.spawn(move || drop(done.send(work())))?;
-        tokio::select! {
-            done = &mut ended => return Ok(done.ok()),
-            () = sleep(SILENCE) => {}
-        }
-        if !heard.load(Ordering::SeqCst) {
-            self.says_nothing(entry);
-        }
-        Ok(ended.await.ok())
-    }
-
-    /// Reports that a file's file system does not answer.
-    fn says_nothing(&self, entry: &WatchedFile) {
-        tracing::warn!(file = %entry.file.display(), "{NO_ANSWER}");
-        let why = NO_ANSWER.to_owned();
-        self.board
-            .set(&entry.file, &entry.root, ListenerState::Waiting { why });
-    }
-
-    /// Reports once why a file cannot be watched now.
-    fn waits(&self, entry: &WatchedFile, error: &Error) {
-        let why = error.to_string();
-        let state = ListenerState::Waiting { why: why.clone() };
-        if self.board.state(&entry.file).as_ref() != Some(&state) {
-            tracing::warn!(file = %entry.file.display(), "{why}");
-        }
-        self.board.set(&entry.file, &entry.root, state);
     }
 }
 
@@ -353,120 +270,222 @@ fn take(flags: &Flags, entry: WatchedFile, hub: &Hub) -> Result<(Claim, bool), E
     Ok((claim, at_rest))
 }
 
-/// Watches a file until it is stopped, and waits while it is missing or another process has it. `first` is dropped when the file
-/// has been read, or cannot be.
-async fn keep(
+/// The place of one file of the list in this process.
+struct Post {
     house: Rc<House>,
     entry: WatchedFile,
-    mut stop: channel::Receiver<bool>,
-    mut first: Option<FirstRead>,
-) {
-    let mut flags = Flags {
-        no_clipboard: !house.copies,
-        is_service: true,
-        allow_shared: house.allows_shared || entry.shared,
-        ..Flags::default()
-    };
-    let mut pause = PAUSES[0];
-    while !*stop.borrow() {
-        let mut first = first.take();
-        let taken = {
-            let taken = house.take(&flags, &entry, &stop);
-            tokio::pin!(taken);
-            tokio::select! {
-                taken = &mut taken => taken,
-                () = sleep(SILENCE) => {
-                    // The daemon is ready without a file whose file system does not answer.
-                    first = None;
-                    taken.await
-                }
-            }
+    flags: Flags,
+    stop: channel::Receiver<bool>,
+}
+
+impl Post {
+    fn new(house: Rc<House>, entry: WatchedFile, stop: channel::Receiver<bool>) -> Self {
+        let flags = Flags {
+            no_clipboard: !house.copies,
+            is_service: true,
+            allow_shared: house.allows_shared || entry.shared,
+            ..Flags::default()
         };
-        let mut parting = Parting::Done;
-        match taken {
-            None => break,
-            Some(Ok((claim, is_at_rest))) => {
-                pause = PAUSES[0];
-                flags.led = Some(claim.note.lead().clone());
-                let begin = (!is_at_rest).then_some(claim.begin);
-                let first = first.filter(|_| !is_at_rest);
-                parting = serve(&house, &entry, &flags, claim, begin, first, &stop).await;
-            }
-            Some(Err(error)) => house.waits(&entry, &error),
-        }
-        if parting == Parting::Done {
-            rest(&mut stop, &mut pause).await;
+        Self {
+            house,
+            entry,
+            flags,
+            stop,
         }
     }
-    house.board.remove(&entry.file);
-}
 
-/// Pauses until a stop, and makes the next pause longer.
-async fn rest(stop: &mut channel::Receiver<bool>, pause: &mut Duration) {
-    let _ = timeout(*pause, stop.wait_for(|stop| *stop)).await;
-    *pause = (*pause * 2).min(PAUSES[1]);
-}
-
-/// Lets a listener work whenever something happens to a file. Returns when it is stopped, when the listener failed, or when the
-/// file's name leads to another file.
-async fn serve(
-    house: &House,
-    entry: &WatchedFile,
-    flags: &Flags,
-    mut claim: Claim,
-    mut begin: Option<Begin>,
-    mut first: Option<FirstRead>,
-    stop: &channel::Receiver<bool>,
-) -> Parting {
-    let mut stopped = stop.clone();
-    let mut pause = PAUSES[0];
-    loop {
-        let now = match begin.take() {
-            Some(begin) => begin,
-            None => {
-                let watching = ListenerState::Watching;
-                house.board.set(&entry.file, &entry.root, watching);
-                house.board.leads_to(&entry.file, claim.note.path());
-                let stirred = tokio::select! {
-                    biased;
-                    _ = stopped.wait_for(|stop| *stop) => return Parting::Done,
-                    stirred = claim.watcher.stirred() => stirred,
-                };
-                if stirred == Stirred::Due {
-                    let looked = house.aside(entry, stop, move || {
-                        claim.watcher.look_again();
-                        claim
-                    });
-                    match looked.await {
-                        Some(Ok(back)) => claim = back,
-                        _ => return Parting::Done,
+    /// Watches the file until it is stopped, and waits while it is missing or another process has it. `first` is dropped when the
+    /// file has been read, or cannot be.
+    async fn keep(mut self, mut first: Option<FirstRead>) {
+        let mut pause = PAUSES[0];
+        while !*self.stop.borrow() {
+            let mut first = first.take();
+            let taken = {
+                let taken = self.take();
+                tokio::pin!(taken);
+                tokio::select! {
+                    taken = &mut taken => taken,
+                    () = sleep(SILENCE) => {
+                        // The daemon is ready without a file whose file system does not answer.
+                        first = None;
+                        taken.await
                     }
-                    continue;
                 }
-                Begin::Woken
+            };
+            let mut parting = Parting::Done;
+            match taken {
+                None => break,
+                Some(Ok((claim, is_at_rest))) => {
+                    pause = PAUSES[0];
+                    self.flags.led = Some(claim.note.lead().clone());
+                    let begin = (!is_at_rest).then_some(claim.begin);
+                    let first = first.filter(|_| !is_at_rest);
+                    parting = self.serve(claim, begin, first).await;
+                }
+                Some(Err(error)) => self.waits(error),
             }
-        };
-        let ended = {
-            let work = work(house, entry, flags, claim, now, first.take(), stop);
-            if now == Begin::Woken {
+            if parting == Parting::Done {
+                self.rest(&mut pause).await;
+            }
+        }
+        self.house.board.remove(&self.entry.file);
+    }
+
+    /// Claims the file for this process, and returns whether it needs no work; `None` where it is stopped first.
+    async fn take(&self) -> Option<Result<(Claim, bool), Error>> {
+        let (flags, entry) = (self.flags.clone(), self.entry.clone());
+        let hub = self.house.shared.hub.clone();
+        let taken = self.aside(move || take(&flags, entry, &hub));
+        let taken = in_turn(&self.house.starting, taken).await?;
+        Some(taken.flatten())
+    }
+
+    /// Lets a listener work whenever something happens to the file. Returns when it is stopped, when the listener failed, or when
+    /// the file's name leads to another file.
+    async fn serve(
+        &self,
+        mut claim: Claim,
+        mut begin: Option<Begin>,
+        mut first: Option<FirstRead>,
+    ) -> Parting {
+        let House {
+            board, starting, ..
+        } = &*self.house;
+        let mut pause = PAUSES[0];
+        while !*self.stop.borrow() {
+            let now = match begin.take() {
+                Some(begin) => begin,
+                None => {
+                    let watching = ListenerState::Watching;
+                    board.set(&self.entry.file, &self.entry.root, watching);
+                    board.leads_to(&self.entry.file, claim.note.path());
+                    let stirred = tokio::select! {
+                        biased;
+                        () = self.stopped() => break,
+                        stirred = claim.watcher.stirred() => stirred,
+                    };
+                    if stirred == Stirred::Due {
+                        let looked = self.aside(move || {
+                            claim.watcher.look_again();
+                            claim
+                        });
+                        let Some(Ok(back)) = looked.await else {
+                            break;
+                        };
+                        claim = back;
+                        continue;
+                    }
+                    Begin::Woken
+                }
+            };
+            let work = self.work(claim, now, first.take());
+            let ended = if now == Begin::Woken {
                 work.await
             } else {
-                in_turn(&house.starting, work).await
+                in_turn(starting, work).await
+            };
+            match ended {
+                None => break,
+                Some((_, Ok(Parting::Moved))) => return Parting::Moved,
+                Some((back, Ok(Parting::Done))) => (claim, pause) = (back, PAUSES[0]),
+                Some((back, Err(error))) => {
+                    self.waits(error);
+                    (claim, begin) = (back, Some(now));
+                    self.rest(&mut pause).await;
+                }
             }
+        }
+        Parting::Done
+    }
+
+    /// Lets a listener work on a thread of its own until it rests. `None` where it panics or no thread can be had: the file is
+    /// taken again after a pause, and what was saved is found then.
+    async fn work(
+        &self,
+        mut claim: Claim,
+        begin: Begin,
+        mut first: Option<FirstRead>,
+    ) -> Option<(Claim, Result<Parting, Error>)> {
+        // It reports that it is watching as soon as it has read the file.
+        let heard = Arc::new(AtomicBool::new(false));
+        let hears = Arc::clone(&heard);
+        let (shared, board) = (self.house.shared.clone(), self.house.board.clone());
+        let (of, flags, stop) = (self.entry.clone(), self.flags.clone(), self.stop.clone());
+        let work = move || {
+            let observer = Observer::new(move |news| {
+                if matches!(news, News::Watching(_)) {
+                    drop(first.take());
+                }
+                hears.store(true, Ordering::SeqCst);
+                log(&news);
+                board.hear(&of.file, &of.root, &news);
+            });
+            let worked = listen(&flags, &mut claim, begin, &shared, stop, observer);
+            (claim, worked)
         };
-        match ended {
-            None => return Parting::Done,
-            Some((_, Ok(Parting::Moved))) => return Parting::Moved,
-            Some((back, Ok(Parting::Done))) => (claim, pause) = (back, PAUSES[0]),
-            Some((back, Err(error))) => {
-                house.waits(entry, &error);
-                (claim, begin) = (back, Some(now));
-                rest(&mut stopped, &mut pause).await;
-            }
+        let ended = self.on_thread("listener", heard, work).await;
+        ended.unwrap_or_else(|error| {
+            self.waits(error);
+            None
+        })
+    }
+
+    /// Does work that a file system may delay on a thread of its own, and reports one that does not answer. `None` where the file
+    /// is no longer watched: nothing waits for the thread then.
+    async fn aside<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Option<Result<T, Error>> {
+        let done = self.on_thread("files", Arc::default(), work);
+        tokio::select! {
+            biased;
+            () = self.stopped() => None,
+            done = done => done.transpose(),
         }
-        if *stopped.borrow() {
-            return Parting::Done;
+    }
+
+    /// Does work on a thread of its own, and reports its file system if nothing was `heard` of it for long. Nothing comes of
+    /// work that panics.
+    async fn on_thread<T: Send + 'static>(
+        &self,
+        name: &str,
+        heard: Arc<AtomicBool>,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<Option<T>, Error> {
+        let (done, mut ended) = oneshot::channel();
+        let thread = std::thread::Builder::new().name(name.to_owned());
+        // Nothing waits for it where clada exits.
+        thread.spawn(move || drop(done.send(work())))?;
+        tokio::select! {
+            done = &mut ended => return Ok(done.ok()),
+            () = sleep(SILENCE) => {}
         }
+        if !heard.load(Ordering::SeqCst) {
+            self.waits(NO_ANSWER);
+        }
+        Ok(ended.await.ok())
+    }
+
+    /// Reports once why the file cannot be watched now.
+    fn waits(&self, why: impl ToString) {
+        let (board, entry) = (&self.house.board, &self.entry);
+        let why = why.to_string();
+        let state = ListenerState::Waiting { why: why.clone() };
+        if board.state(&entry.file).as_ref() != Some(&state) {
+            tracing::warn!(file = %entry.file.display(), "{why}");
+        }
+        board.set(&entry.file, &entry.root, state);
+    }
+
+    /// Waits until the file is not to be watched any more.
+    async fn stopped(&self) {
+        let _ = self.stop.clone().wait_for(|stop| *stop).await;
+    }
+
+    /// Pauses until a stop, and makes the next pause longer.
+    async fn rest(&self, pause: &mut Duration) {
+        let _ = timeout(*pause, self.stopped()).await;
+        *pause = (*pause * 2).min(PAUSES[1]);
     }
 }
 
@@ -479,41 +498,6 @@ async fn in_turn<T>(turns: &Semaphore, work: impl Future<Output = T>) -> T {
         () = sleep(STARTING.1) => drop(turn),
     }
     work.await
-}
-
-/// Lets a listener work on a thread of its own until it rests. `None` where it panics or no thread can be had: the file is taken
-/// again after a pause, and what was saved is found then.
-async fn work(
-    house: &House,
-    entry: &WatchedFile,
-    flags: &Flags,
-    mut claim: Claim,
-    begin: Begin,
-    mut first: Option<FirstRead>,
-    stop: &channel::Receiver<bool>,
-) -> Option<(Claim, Result<Parting, Error>)> {
-    // It reports that it is watching as soon as it has read the file.
-    let heard = Arc::new(AtomicBool::new(false));
-    let hears = Arc::clone(&heard);
-    let (shared, stop) = (house.shared.clone(), stop.clone());
-    let (board, of, flags) = (house.board.clone(), entry.clone(), flags.clone());
-    let work = move || {
-        let observer = Observer::new(move |news| {
-            if matches!(news, News::Watching(_)) {
-                drop(first.take());
-            }
-            hears.store(true, Ordering::SeqCst);
-            log(&news);
-            board.hear(&of.file, &of.root, &news);
-        });
-        let worked = listen(&flags, &mut claim, begin, &shared, stop, observer);
-        (claim, worked)
-    };
-    let ended = house.on_thread("listener", entry, heard, work).await;
-    ended.unwrap_or_else(|error| {
-        house.waits(entry, &error);
-        None
-    })
 }
 
 fn listen(

@@ -4,6 +4,7 @@
 //! error and not a warning: a notes file that changes hands because clada runs as root, or loses its access list, is damage that
 //! nobody looks for. Only the group may change, where the user is not in it: git and vim write such files too, and the result says it.
 
+use rustix::buffer::spare_capacity;
 use rustix::fs::{self, Gid, Mode, RawMode, Uid, XattrFlags};
 use rustix::io::Errno;
 use std::ffi::{CStr, CString};
@@ -12,6 +13,9 @@ use std::io;
 use std::os::fd::AsFd;
 
 use crate::world::ownership;
+
+/// The most bytes that Linux has for a list or a value.
+const MOST: usize = 64 * 1024;
 
 /// A group that could not be kept, by the groups' numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,8 +117,9 @@ fn is_policy(name: &CStr) -> bool {
 }
 
 fn names(file: impl AsFd) -> io::Result<Vec<CString>> {
-    let list = match grown(|buffer| fs::flistxattr(&file, buffer)) {
-        Ok(list) => list,
+    let mut list = Vec::with_capacity(MOST);
+    match fs::flistxattr(&file, spare_capacity(&mut list)) {
+        Ok(_) => {}
         Err(Errno::NOTSUP | Errno::NOSYS) => return Ok(Vec::new()),
         Err(error) => return Err(error.into()),
     };
@@ -125,24 +130,9 @@ fn names(file: impl AsFd) -> io::Result<Vec<CString>> {
 }
 
 fn value(file: impl AsFd, name: &CStr) -> Result<Vec<u8>, Errno> {
-    grown(|buffer| fs::fgetxattr(&file, name, buffer))
-}
-
-/// Reads with a buffer that grows until the answer fits; asking for the size first would be a second call and still a race.
-fn grown(mut read: impl FnMut(&mut [u8]) -> Result<usize, Errno>) -> Result<Vec<u8>, Errno> {
-    /// The most that Linux has for a list or a value.
-    const MOST: usize = 64 * 1024;
-    let mut buffer = vec![0; 1024];
-    loop {
-        match read(&mut buffer) {
-            Ok(length) => {
-                buffer.truncate(length);
-                return Ok(buffer);
-            }
-            Err(Errno::RANGE) if buffer.len() < MOST => buffer.resize(buffer.len() * 8, 0),
-            Err(error) => return Err(error),
-        }
-    }
+    let mut value = Vec::with_capacity(MOST);
+    fs::fgetxattr(&file, name, spare_capacity(&mut value))?;
+    Ok(value)
 }
 
 #[cfg(test)]

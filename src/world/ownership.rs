@@ -113,20 +113,16 @@ impl OwnUsers {
         let Some(listed) = entry(GROUPS, group) else {
             return group == self.own;
         };
-        let names = listed.rsplit(':').next().unwrap_or_default();
-        let mut names = names.split(',').filter(|name| !name.is_empty());
+        let members = listed.rsplit(':').next().unwrap_or_default();
         let users = fs::read_to_string(USERS).unwrap_or_default();
-        let field = |line: &str, at| line.split(':').nth(at).map(str::to_owned);
-        let number = |line: &str, at| field(line, at)?.parse::<u32>().ok();
-        let is_ours = |name: &str| {
-            let mut named = users
-                .lines()
-                .filter(|line| field(line, 0).as_deref() == Some(name));
-            named.all(|line| number(line, 2).is_some_and(|user| self.has(user)))
-        };
-        let mut of_group = users.lines().filter(|line| number(line, 3) == Some(group));
-        names.all(is_ours)
-            && of_group.all(|line| number(line, 2).is_some_and(|user| self.has(user)))
+        users.lines().all(|line| {
+            let fields: Vec<&str> = line.split(':').collect();
+            let number = |at: usize| fields.get(at)?.parse::<u32>().ok();
+            let is_named =
+                !fields[0].is_empty() && members.split(',').any(|name| name == fields[0]);
+            let is_in = is_named || number(3) == Some(group);
+            !is_in || number(2).is_some_and(|user| self.has(user))
+        })
     }
 }
 

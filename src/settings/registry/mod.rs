@@ -24,7 +24,7 @@ const HEAD: &str = "# The notes files that `clada daemon` watches. Edit this lis
      remove`.\n\n";
 
 /// A notes file and the project folder that its tasks work in, both absolute.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct WatchedFile {
     pub file: PathBuf,
     pub root: PathBuf,

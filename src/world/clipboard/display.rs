@@ -121,11 +121,9 @@ fn of_process(environ: &Path, runtime: &OsStr) -> Option<Display> {
 }
 
 /// Returns the socket of a display of this machine, such as `:1` or `:1.0`.
-fn x11_socket(name: &OsStr) -> Option<PathBuf> {
-    let number = name.to_str()?.strip_prefix(':')?;
-    let number = number.split('.').next()?;
-    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-    is_number.then(|| format!("/tmp/.X11-unix/X{number}").into())
+pub(super) fn x11_socket(name: &OsStr) -> Option<PathBuf> {
+    let number = name.to_str()?.strip_prefix(':')?.split('.').next()?;
+    Some(format!("/tmp/.X11-unix/X{number}").into())
 }
 
 /// Identifies the server that the display of this environment has now: another one may come in its place. `None` where none
@@ -149,10 +147,8 @@ fn sockets(runtime: &OsStr) -> Vec<Display> {
         .filter(|name| name.as_bytes().starts_with(b"wayland-"))
         .collect();
     names.sort();
-    names
-        .into_iter()
-        .map(|name| [Some(name), None, None])
-        .collect()
+    let names = names.into_iter();
+    names.map(|name| [Some(name), None, None]).collect()
 }
 
 fn is_socket(path: &Path) -> bool {

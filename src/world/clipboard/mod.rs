@@ -17,7 +17,7 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -153,25 +153,17 @@ impl ClipboardContext {
 /// Dropping it ends the ownership, and gives a clipboard manager, if there is one, the text to keep; that is waited for
 /// only shortly. A process that ends without the drop takes its owner along.
 pub struct Clipboard {
-    shared: Arc<SharedDesk>,
+    newest: Arc<NewestJob>,
+    /// Wakes the thread, which ends when this is gone.
+    bell: Option<SyncSender<()>>,
     /// Disconnected when the thread has ended; or why it could not be started.
     ended: std::io::Result<Mutex<Receiver<()>>>,
     /// True once it was said how to have none.
     advised: AtomicBool,
 }
 
-#[derive(Default)]
-struct SharedDesk {
-    desk: Mutex<Desk>,
-    filled: Condvar,
-}
-
-/// Holds the newest text only: while the display hangs, texts that nobody will see must not pile up.
-#[derive(Default)]
-struct Desk {
-    job: Option<CopyJob>,
-    closed: bool,
-}
+/// The newest text only: while the display hangs, texts that nobody will see must not pile up.
+type NewestJob = Mutex<Option<CopyJob>>;
 
 struct CopyJob {
     text: String,
@@ -181,14 +173,16 @@ struct CopyJob {
 impl Clipboard {
     /// Starts the thread, which sleeps until there is something to copy. No display is looked for yet.
     pub fn start(around: ClipboardContext) -> Clipboard {
-        let shared = Arc::<SharedDesk>::default();
+        let newest = Arc::<NewestJob>::default();
+        let (bell, rung) = sync_channel(1);
         let (ending, ended) = sync_channel(0);
-        let desk = Arc::clone(&shared);
+        let jobs = Arc::clone(&newest);
         let started = thread::Builder::new()
             .name("clipboard".into())
-            .spawn(move || serve(&desk, around, ending));
+            .spawn(move || serve(&jobs, &rung, around, ending));
         Clipboard {
-            shared,
+            newest,
+            bell: Some(bell),
             ended: started.map(|_| Mutex::new(ended)),
             advised: AtomicBool::new(false),
         }
@@ -213,8 +207,11 @@ impl Clipboard {
             return Err(ClipboardError::TooLong { bytes, most });
         }
         let (answer, answered) = sync_channel(1);
-        self.shared.lock().job = Some(CopyJob { text, answer });
-        self.shared.filled.notify_one();
+        *lock(&self.newest) = Some(CopyJob { text, answer });
+        if let Some(bell) = &self.bell {
+            // Where it rings already, this text is found too.
+            let _ = bell.try_send(());
+        }
         match answered.recv_timeout(patience) {
             Ok(result) => result,
             Err(RecvTimeoutError::Timeout) => Err(ClipboardError::NoAnswer { patience }),
@@ -225,8 +222,9 @@ impl Clipboard {
 
 impl Drop for Clipboard {
     fn drop(&mut self) {
-        self.shared.lock().closed = true;
-        self.shared.filled.notify_one();
+        // Nobody waits for it any more.
+        lock(&self.newest).take();
+        self.bell = None;
         if let Ok(ended) = &mut self.ended {
             let ended = ended.get_mut().unwrap_or_else(PoisonError::into_inner);
             // Not joined: a thread that a display holds is left to the end of the process.
@@ -235,33 +233,17 @@ impl Drop for Clipboard {
     }
 }
 
-/// The reasons for which the thread wakes up.
-enum Wakeup {
-    Job(CopyJob),
-    Again,
-    Closed,
-}
-
-impl SharedDesk {
-    fn lock(&self) -> MutexGuard<'_, Desk> {
-        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Sleeps until there is a job; with `late`, not longer than until it is to be tried again.
-    fn next(&self, late: bool) -> Wakeup {
-        let idle = |desk: &mut Desk| desk.job.is_none() && !desk.closed;
-        let longest = if late { AGAIN } else { Duration::MAX };
-        let woken = self.filled.wait_timeout_while(self.lock(), longest, idle);
-        let mut desk = woken.unwrap_or_else(PoisonError::into_inner).0;
-        if desk.closed {
-            return Wakeup::Closed;
-        }
-        desk.job.take().map_or(Wakeup::Again, Wakeup::Job)
-    }
+fn lock(newest: &NewestJob) -> MutexGuard<'_, Option<CopyJob>> {
+    newest.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The thread. `_ending` is dropped after the owner, which says that it is done.
-fn serve(shared: &SharedDesk, around: ClipboardContext, _ending: SyncSender<()>) {
+fn serve(
+    newest: &NewestJob,
+    rung: &Receiver<()>,
+    around: ClipboardContext,
+    _ending: SyncSender<()>,
+) {
     let mut hand = Hand {
         programs: Programs::of_vars(&around.vars),
         around,
@@ -269,8 +251,12 @@ fn serve(shared: &SharedDesk, around: ClipboardContext, _ending: SyncSender<()>)
     };
     let mut late: Option<(String, Instant)> = None;
     loop {
-        match shared.next(late.is_some()) {
-            Wakeup::Job(CopyJob { text, answer }) => {
+        let longest = late.as_ref().map_or(Duration::MAX, |_| AGAIN);
+        match rung.recv_timeout(longest) {
+            Ok(()) => {
+                let Some(CopyJob { text, answer }) = lock(newest).take() else {
+                    continue;
+                };
                 let result = hand.put(&text);
                 let error = result.as_ref().err();
                 let again = error.is_some_and(ClipboardError::may_pass);
@@ -278,14 +264,14 @@ fn serve(shared: &SharedDesk, around: ClipboardContext, _ending: SyncSender<()>)
                 // Nobody may wait for it any more.
                 let _ = answer.try_send(result);
             }
-            Wakeup::Again => {
+            Err(RecvTimeoutError::Timeout) => {
                 late.take_if(|(text, until)| {
                     let copied = hand.put(text);
                     tracing::debug!(?copied, "late");
                     copied.is_ok() || Instant::now() > *until
                 });
             }
-            Wakeup::Closed => break,
+            Err(RecvTimeoutError::Disconnected) => break,
         }
     }
     hand.owner.into_iter().for_each(Owner::end);

@@ -7,15 +7,16 @@
 //! It gets texts on its standard input, each after its length, and answers each with a line. At the end of the input it ends.
 
 use std::env;
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::Shutdown;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
-use std::time::{Duration, Instant};
-
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::time::Duration;
 
 use super::display::{self, EnvMap};
 use super::{ClipboardError, MOST};
@@ -39,6 +40,8 @@ const UNREACHABLE: &str = "unreachable ";
 #[derive(Debug)]
 pub(super) struct Owner {
     process: Child,
+    /// Leads to its standard input and comes from its standard output.
+    line: UnixStream,
     stays: bool,
     is_left: bool,
 }
@@ -61,15 +64,19 @@ impl Owner {
             .envs(vars)
             .process_group(0)
             .current_dir("/");
-        command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null());
-        let process = command.spawn().map_err(|error| ClipboardError::NoOwner {
+        let failed = |error: io::Error| ClipboardError::NoOwner {
             cause: error.to_string(),
-        })?;
+        };
+        let (line, its) = UnixStream::pair().map_err(failed)?;
+        let input = its.try_clone().map_err(failed)?;
+        command
+            .stdin(OwnedFd::from(input))
+            .stdout(OwnedFd::from(its))
+            .stderr(Stdio::null());
+        let process = command.spawn().map_err(failed)?;
         Ok(Self {
             process,
+            line,
             stays,
             is_left: false,
         })
@@ -92,56 +99,29 @@ impl Owner {
     }
 
     fn ask(&mut self, text: &str) -> io::Result<String> {
-        let input = self
-            .process
-            .stdin
-            .as_mut()
-            .ok_or(io::ErrorKind::BrokenPipe)?;
-        let sent = input
+        let exited = || io::Error::other("the process that held it exited");
+        let sent = self
+            .line
             .write_all(&(text.len() as u64).to_le_bytes())
-            .and_then(|()| input.write_all(text.as_bytes()));
-        sent.map_err(|_| io::Error::other("the process that held it exited"))?;
-        let until = Instant::now() + PATIENCE;
-        let mut answer = Vec::new();
-        while !answer.ends_with(b"\n") {
-            if !self.read(&mut answer, until)? {
-                return Err(io::Error::other("the process that held it exited"));
+            .and_then(|()| self.line.write_all(text.as_bytes()));
+        sent.map_err(|_| exited())?;
+        self.line.set_read_timeout(Some(PATIENCE))?;
+        let mut answer = String::new();
+        match BufReader::new(&self.line).read_line(&mut answer) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                Err(io::Error::other("it does not answer"))
             }
+            Ok(_) if answer.ends_with('\n') => Ok(answer.trim_end().to_owned()),
+            _ => Err(exited()),
         }
-        Ok(String::from_utf8_lossy(&answer).trim_end().to_owned())
-    }
-
-    /// Reads more of what it says; false at the end of that.
-    fn read(&mut self, into: &mut Vec<u8>, until: Instant) -> io::Result<bool> {
-        let output = self
-            .process
-            .stdout
-            .as_mut()
-            .ok_or(io::ErrorKind::BrokenPipe)?;
-        loop {
-            let left = until.saturating_duration_since(Instant::now());
-            let limit = Timespec::try_from(left).map_err(io::Error::other)?;
-            match poll(&mut [PollFd::new(output, PollFlags::IN)], Some(&limit)) {
-                Err(rustix::io::Errno::INTR) => {}
-                Ok(0) => return Err(io::Error::other("it does not answer")),
-                ready => {
-                    ready?;
-                    break;
-                }
-            }
-        }
-        let mut bytes = [0; 1024];
-        let count = output.read(&mut bytes)?;
-        into.extend_from_slice(&bytes[..count]);
-        Ok(count > 0)
     }
 
     /// Lets it give its text to a clipboard manager, if there is one, and end.
     pub(super) fn end(mut self) {
-        drop(self.process.stdin.take());
-        let until = Instant::now() + FAREWELL;
-        let mut said = Vec::new();
-        while !self.is_left && matches!(self.read(&mut said, until), Ok(true)) {}
+        let _ = self.line.shutdown(Shutdown::Write);
+        if !self.is_left && self.line.set_read_timeout(Some(FAREWELL)).is_ok() {
+            let _ = self.line.read_to_end(&mut Vec::new());
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::env;
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::mpsc::sync_channel;
 use std::thread;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use arboard::Clipboard;
 use arboard::{GetExtLinux, LinuxClipboardKind, SetExtLinux};
 
 use super::ClipboardContext;
-use super::display::{EnvMap, candidates};
+use super::display::{self, candidates, x11_socket};
 use super::owner::short;
 use super::program;
 use super::terminal::{Closed, route};
@@ -101,11 +101,9 @@ fn display(wayland: Option<&str>) -> Result<String, TrialError> {
             (format!("Wayland, {name}"), folder.join(name))
         }
         (None, Some(name)) => {
-            let number = name.strip_prefix(':').map(|rest| rest.split('.').next());
-            let Some(number) = number.flatten() else {
+            let Some(socket) = x11_socket(OsStr::new(&name)) else {
                 return Ok(format!("X11 on another machine, {name}"));
             };
-            let socket = Path::new("/tmp/.X11-unix").join(format!("X{number}"));
             (format!("X11, {name}"), socket)
         }
         (None, None) => return Err(TrialError::NoDisplay(instead())),
@@ -125,19 +123,16 @@ fn display(wayland: Option<&str>) -> Result<String, TrialError> {
 /// Says where results are copied to without a display.
 fn instead() -> String {
     let around = ClipboardContext::of_process();
-    let found = candidates(&around.vars, around.is_remote)
-        .into_iter()
-        .next();
-    let name = |vars: &EnvMap| {
-        let name = ["WAYLAND_DISPLAY", "DISPLAY"]
-            .iter()
-            .find_map(|name| vars.get(OsStr::new(name)));
-        name.map(|name| name.to_string_lossy().into_owned())
+    let found = candidates(&around.vars, around.is_remote);
+    let name = |vars| {
+        let mut names = ["WAYLAND_DISPLAY", "DISPLAY"].iter();
+        names.find_map(|name| display::var(vars, name))
     };
-    match found.as_ref().and_then(name) {
-        Some(name) => {
-            format!("but your desktop is running: results are copied to its display, {name}")
-        }
+    match found.first().and_then(name) {
+        Some(name) => format!(
+            "but your desktop is running: results are copied to its display, {}",
+            name.display()
+        ),
         None if around.terminal.is_some() => {
             match route(&around.vars, &Programs::of_vars(&around.vars)) {
                 Ok(_) => "so results go to the clipboard of your terminal (OSC 52)".to_owned(),

@@ -18,6 +18,7 @@ use tokio::io::AsyncReadExt;
 use tokio::process::{Child, ChildStdout, Command};
 use tokio::time::{Instant, timeout, timeout_at};
 
+use crate::clock;
 use crate::world::programs::{self, Programs};
 
 /// Start-up files that print more than this are given up.
@@ -234,7 +235,7 @@ async fn ask(shell: &Path, own: EnvVars, patience: Duration) -> Result<LoginEnv,
 
 /// Makes a shell print its environment; the error says how it ended.
 async fn told(mut command: Command, patience: Duration) -> Result<EnvVars, NotTold> {
-    let word = word().map_err(NotTold::NotStarted)?;
+    let word = format!("clada{}", clock::word());
     let (begin, end) = (format!("{word}-begin"), format!("{word}-end"));
     // In words that all shells read alike. None of them is the shell's own, which may be an alias or a function.
     let text = format!("/usr/bin/env echo {begin}; /usr/bin/env -0; /usr/bin/env echo {end}");
@@ -253,8 +254,13 @@ async fn told(mut command: Command, patience: Duration) -> Result<EnvVars, NotTo
     let deadline = Instant::now() + patience;
     let mut child = command.spawn().map_err(NotTold::NotStarted)?;
     let stdout = child.stdout.take();
+    let id = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
     // Declared after `child`, so dropped before it, while nobody has reaped the shell and its number is still its own.
-    let mut tree = LoginShell::of(&child, word);
+    let mut tree = LoginShell {
+        shell: id.expect("a child that has not been waited for has a number"),
+        sign: format!("{SIGN}={word}"),
+        is_kept: false,
+    };
     let found = match timeout_at(deadline, between(stdout, &begin, &end)).await {
         Ok(Some(bytes)) => records(&bytes),
         Ok(None) => return Err(ended(&mut child, deadline, patience).await),
@@ -353,13 +359,6 @@ fn is_of_manager(name: &OsStr) -> bool {
     OF_THE_MANAGER.iter().any(|known| name == *known) || OF_THE_MANAGER_STARTS.iter().any(starts)
 }
 
-/// A word that nobody can guess.
-fn word() -> std::io::Result<String> {
-    let mut bytes = [0; 16];
-    std::io::Read::read_exact(&mut std::fs::File::open("/dev/urandom")?, &mut bytes)?;
-    Ok(format!("clada{:032x}", u128::from_ne_bytes(bytes)))
-}
-
 /// The shell that the password file, or what stands for it, names for this user.
 #[expect(unsafe_code, reason = "nothing else asks directories of users as well")]
 fn passwd_shell() -> Option<PathBuf> {
@@ -405,42 +404,22 @@ fn in_own_session(command: &mut Command) {
 struct LoginShell {
     shell: Pid,
     /// In the environment of all of it.
-    #[cfg_attr(
-        not(target_os = "linux"),
-        expect(dead_code, reason = "only /proc tells")
-    )]
-    word: String,
+    sign: String,
     is_kept: bool,
 }
 
 impl LoginShell {
-    fn of(child: &Child, word: String) -> Self {
-        let id = child.id().and_then(|id| Pid::from_raw(id as i32));
-        Self {
-            shell: id.expect("a child that has not been waited for has a number"),
-            word,
-            is_kept: false,
-        }
-    }
-
-    /// Finds the processes outside of the shell's process group, which job control and daemons leave.
-    #[cfg(target_os = "linux")]
+    /// Finds the processes outside of the shell's process group, which job control and daemons leave. Only Linux tells.
     fn others(&self) -> Vec<Pid> {
-        let sign = format!("{SIGN}={}", self.word);
         let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
         let pids =
             entries.filter_map(|entry| Pid::from_raw(entry.file_name().to_str()?.parse().ok()?));
         pids.filter(|pid| {
             let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
             let mut variables = environment.split(|byte| *byte == 0);
-            variables.any(|variable| variable == sign.as_bytes())
+            variables.any(|variable| variable == self.sign.as_bytes())
         })
         .collect()
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    fn others(&self) -> Vec<Pid> {
-        Vec::new()
     }
 }
 
