@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use git2::{ErrorCode, Repository, RepositoryOpenFlags};
 
@@ -26,7 +27,7 @@ pub struct Store {
     pub(super) rules: SaveRules,
     pub(super) index: PendingIndex,
     pub(super) locks: LockWait,
-    pub(super) relief: Relief,
+    pub(super) relief: Arc<Relief>,
     /// The notices that nobody has asked for yet.
     pub(super) notices: RefCell<Vec<String>>,
 }
