@@ -9,7 +9,7 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -221,16 +221,8 @@ impl Store {
                 .stderr(said.try_clone()?);
             in_own_session(&mut git);
             let mut child = git.spawn()?;
-            let trouble = match self.wait(&mut child, [&out, &said])? {
-                Err(why) => Some(why.to_owned()),
-                Ok(status) if status.success() => None,
-                Ok(status) => Some(match status.code() {
-                    Some(code) => format!("exit status {code}"),
-                    None => status.to_string(),
-                }),
-            };
             Ok(GitOutput {
-                trouble,
+                trouble: self.wait(&mut child, [&out, &said])?,
                 out: tail(&mut out)?,
                 said: tail(&mut said)?,
             })
@@ -238,15 +230,16 @@ impl Store {
         run().map_err(SnapshotError::NoGit)
     }
 
-    fn wait(
-        &self,
-        child: &mut Child,
-        files: [&File; 2],
-    ) -> io::Result<Result<ExitStatus, &'static str>> {
+    /// Waits until it ends, or ends it; says what is wrong with its end.
+    fn wait(&self, child: &mut Child, files: [&File; 2]) -> io::Result<Option<String>> {
         let until = Instant::now() + PATIENCE;
         loop {
             if let Some(status) = child.try_wait()? {
-                return Ok(Ok(status));
+                return Ok(match status.code() {
+                    Some(0) => None,
+                    Some(code) => Some(format!("exit status {code}")),
+                    None => Some(status.to_string()),
+                });
             }
             let floods = files
                 .iter()
@@ -263,7 +256,7 @@ impl Store {
             };
             let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
             child.wait()?;
-            return Ok(Err(why));
+            return Ok(Some(why.to_owned()));
         }
     }
 }
