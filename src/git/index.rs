@@ -10,8 +10,9 @@ use std::path::PathBuf;
 use git2::{Commit, Index, Oid, Tree};
 
 use super::error::GitResult;
-use super::history::{Saved, first_parent};
-use super::stage::{self, Staged};
+use super::history::{Saved, first_parent, first_parents};
+use super::recorded::INTENT_TO_ADD;
+use super::stage::Staged;
 use super::target::remove;
 use super::tree::{self, TreeEdit};
 use super::{SnapshotError, Store};
@@ -148,16 +149,12 @@ impl Store {
         index: &Index,
         head: Option<&Commit<'_>>,
     ) -> GitResult<()> {
-        let mut commit = head.cloned();
-        for _ in 0..LATE {
-            let Some(ours) = commit.filter(|commit| Saved::of(commit).is_some()) else {
-                break;
-            };
-            if paths.is_empty() {
+        for commit in first_parents(head.cloned()).take(LATE) {
+            let commit = commit?;
+            if paths.is_empty() || Saved::of(&commit).is_none() {
                 break;
             }
-            commit = first_parent(&ours)?;
-            let before = commit.as_ref().map(Commit::tree).transpose()?;
+            let before = first_parent(&commit)?.map(|it| it.tree()).transpose()?;
             paths.retain(|path| {
                 let was = before.as_ref().and_then(|tree| tree.get_path(path).ok());
                 let was = was.map(|was| (was.id(), was.filemode().cast_unsigned()));
@@ -179,7 +176,7 @@ impl Store {
             .map(|path| {
                 let entry = index.get_path(path, 0);
                 // What is only announced is nothing yet: git commits none of it either.
-                let entry = entry.filter(|entry| !stage::is_announced(entry));
+                let entry = entry.filter(|entry| entry.flags_extended & INTENT_TO_ADD == 0);
                 TreeEdit {
                     path: path.as_os_str().as_bytes(),
                     now: entry.map(|entry| (entry.id, entry.mode)),

@@ -5,12 +5,10 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use git2::{Commit, ErrorCode, Index, Oid, Reference, Tree};
-use sha2::{Digest, Sha256};
 
 use super::error::GitResult;
-use super::history::first_parent;
-use super::{Message, SaveScope, Saved, SnapshotError, Snapshots, Store, look, recorded};
-use crate::text::hex::hex;
+use super::history::first_parents;
+use super::{Message, SaveScope, Saved, SnapshotError, Snapshots, Store, look, private, recorded};
 
 /// The older state that is looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -201,9 +199,9 @@ impl Store {
         let _working = self.relief.working();
         let mut stops: Vec<Stop> = Vec::new();
         let mut here = None;
-        let mut next = Some(self.commit_at(&looking.present)?);
         let mut follows_ours = false;
-        while let Some(commit) = next.take() {
+        for commit in first_parents(Some(self.commit_at(&looking.present)?)) {
+            let commit = commit?;
             let saved = Saved::of(&commit);
             let hex = commit.id().to_string();
             let is_ours = saved.is_some();
@@ -223,7 +221,6 @@ impl Store {
             if here.is_some_and(|here| stops.len() > here.saturating_add(further)) {
                 break;
             }
-            next = first_parent(&commit)?;
         }
         Ok(stops)
     }
@@ -262,7 +259,9 @@ impl Store {
     /// Several roots and work trees may share these refs, so each has names of its own.
     fn looking_name(&self, name: &str) -> String {
         let root = self.top.join(&self.root);
-        let sum = Sha256::digest(root.as_os_str().as_encoded_bytes());
-        format!("refs/clada/looking/{}/{name}", hex(&sum[..6]))
+        format!(
+            "refs/clada/looking/{}/{name}",
+            &private::name_of(&root)[..12]
+        )
     }
 }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use git2::{Index, IndexEntry, ObjectType, Oid, Repository, Tree};
 
-use super::look;
+use super::{look, tree};
 
 /// Modes of an index entry, as git has them.
 pub(super) const GITLINK: u32 = 0o160_000;
@@ -139,12 +139,8 @@ pub(super) fn otherwise(
 ) -> Result<BTreeSet<PathBuf>, git2::Error> {
     let mut paths = BTreeSet::new();
     let here = match tree {
-        Some(tree) if !from.as_os_str().is_empty() => {
-            let entry = tree.get_path(from).ok();
-            let entry = entry.filter(|entry| entry.kind() == Some(ObjectType::Tree));
-            entry.map(|entry| repo.find_tree(entry.id())).transpose()?
-        }
-        tree => tree.cloned(),
+        Some(tree) => tree::folder(repo, tree, from)?,
+        None => None,
     };
     compare(repo, here.as_ref(), Some(folder), from, &mut paths)?;
     Ok(paths)

@@ -8,8 +8,8 @@ use super::error::GitResult;
 use super::outcome::{SaveOutcome, UsersWork};
 use super::program::NewCommit;
 use super::stage::{Gathered, Staging, Takes};
-use super::untracked::{UntrackedRule, UntrackedState};
-use super::{Message, Operation, SnapshotError, Store, walk};
+use super::untracked::UntrackedState;
+use super::{Message, Operation, SnapshotError, Store, UntrackedRule, walk};
 
 /// The part of the work tree that a save looks at, and what of that it takes.
 #[derive(Clone, Copy)]
@@ -161,17 +161,17 @@ impl Store {
         let is_work = matches!(prepared.scope, SaveScope::Before) && !self.is_private();
         let mut work = Vec::new();
         let mut tip = prepared.head;
-        if let Some(tree) = prepared.first {
-            tip = Some(self.commit(tip, tree, &message.of_staged())?);
-            if is_work {
-                work.push(self.users_work(prepared.head, tip, true)?);
-            }
-        }
-        if let Some(tree) = prepared.tree {
+        for (tree, staged) in [(prepared.first, true), (prepared.tree, false)] {
+            let Some(tree) = tree else { continue };
+            let message = if staged {
+                &message.of_staged()
+            } else {
+                &message
+            };
             let before = tip;
-            tip = Some(self.commit(before, tree, &message)?);
+            tip = Some(self.commit(before, tree, message)?);
             if is_work {
-                work.push(self.users_work(before, tip, false)?);
+                work.push(self.users_work(before, tip, staged)?);
             }
         }
         let changed = tip != prepared.head;

@@ -105,6 +105,7 @@ struct Link {
 }
 
 /// The commits to make again.
+#[derive(Default)]
 struct SquashPlan<'r> {
     /// All that may be, parents first.
     range: Vec<Commit<'r>>,
@@ -368,12 +369,7 @@ impl Store {
     }
 
     fn plan(&self, tip: &Commit<'_>, chain: &[Link]) -> GitResult<SquashPlan<'_>> {
-        let mut plan = SquashPlan {
-            range: Vec::new(),
-            groups: Vec::new(),
-            member: HashMap::new(),
-            again: HashSet::new(),
-        };
+        let mut plan = SquashPlan::default();
         let Some(oldest) = chain.iter().rfind(|link| link.chosen) else {
             return Ok(plan);
         };
@@ -427,7 +423,7 @@ impl Store {
 
     /// Refs that point at what is rewritten, but for the one that is moved.
     fn refs_at(&self, plan: &SquashPlan<'_>) -> GitResult<Vec<String>> {
-        let own = self.full_ref_name();
+        let own = self.ref_name();
         let mut left = Vec::new();
         for found in self.repo.references()? {
             let found = found?;
@@ -474,7 +470,7 @@ impl Store {
             new.insert(id, made);
         }
         let made = new.get(&tip.id()).copied().unwrap_or(tip.id());
-        let name = self.full_ref_name();
+        let name = self.ref_name();
         // The way back must outlast a `git gc`.
         match self.repo.reference_ensure_log(&name) {
             Err(why) if why.code() != ErrorCode::NotFound => return Err(why.into()),

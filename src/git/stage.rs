@@ -2,8 +2,7 @@
 //! writes the index file, moves HEAD, or trusts what a comparison said about a file.
 
 use std::cell::OnceCell;
-use std::collections::{BTreeSet, HashMap, HashSet};
-use std::ffi::OsStr;
+use std::collections::{BTreeSet, HashSet};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
@@ -31,7 +30,6 @@ pub(super) struct Staging<'s> {
     /// The comparison with the files, by the settings of the repository.
     walk: IndexWalk<'s>,
     config: Config,
-    filters: HashMap<String, bool>,
     base: Base<'s>,
     seen: Gathered,
 }
@@ -57,17 +55,14 @@ impl Base<'_> {
     fn has_content(&self, content: Oid) -> bool {
         let contents = self.contents.get_or_init(|| {
             let mut contents = HashSet::new();
-            let walked = self.tree.as_ref().map(|tree| {
-                tree.walk(TreeWalkMode::PreOrder, |_, entry| {
+            if let Some(tree) = &self.tree {
+                // As far as it can be read.
+                let _ = tree.walk(TreeWalkMode::PreOrder, |_, entry| {
                     contents.insert(entry.id());
                     TreeWalkResult::Ok
-                })
-            });
-            if matches!(walked, Some(Ok(()))) {
-                contents
-            } else {
-                HashSet::new()
+                });
             }
+            contents
         });
         contents.contains(&content)
     }
@@ -127,7 +122,6 @@ impl<'s> Staging<'s> {
             store,
             untracked,
             index,
-            filters: HashMap::new(),
             base: Base {
                 tree: base.cloned(),
                 contents: OnceCell::new(),
@@ -191,26 +185,21 @@ impl<'s> Staging<'s> {
     fn taken(&mut self, untracked: &BTreeSet<PathBuf>, takes: Takes) -> GitResult<Vec<PathBuf>> {
         let store = self.store;
         // Beside a branch, what clada has committed is not in the user's index.
-        let of_user = if store.rules.is_beside_branch() {
-            let head = store.head()?;
-            Some(head.map(|commit| commit.tree()).transpose()?)
-        } else {
-            None
-        };
+        let is_beside = store.rules.is_beside_branch();
+        let head = if is_beside { store.head()? } else { None };
+        let users = head.map(|commit| commit.tree()).transpose()?;
         let (mut taken, mut moved) = (Vec::new(), BTreeSet::new());
         if takes == Takes::Made {
             self.untracked.expect_copies(store, untracked);
         }
         for path in untracked {
-            let is_own = of_user
-                .as_ref()
-                .is_some_and(|users| self.base.has_file(path) && !has_file(users.as_ref(), path));
-            let is_taken = is_own
-                || match takes {
-                    Takes::All => !store.is_secret(path),
-                    Takes::None => false,
-                    Takes::Made => self.takes_made(path, &mut moved),
-                };
+            let is_own = is_beside && self.base.has_file(path) && !has_file(users.as_ref(), path);
+            let is_taken = match takes {
+                _ if is_own => true,
+                Takes::All => !store.is_secret(path),
+                Takes::None => false,
+                Takes::Made => self.takes_made(path, &mut moved),
+            };
             if is_taken {
                 taken.push(path.clone());
             }
@@ -444,7 +433,7 @@ impl<'s> Staging<'s> {
 
     /// Finds a reason why the index keeps what it has of a path.
     pub(super) fn withheld(
-        &mut self,
+        &self,
         path: &Path,
         recorded: Option<&IndexEntry>,
         kind: PathKind,
@@ -479,16 +468,16 @@ impl<'s> Staging<'s> {
     }
 
     /// Finds the program through which git would pass the content, and which libgit2 does not have.
-    fn needs_git_itself(&mut self, path: &Path) -> GitResult<Option<SkipReason>> {
+    fn needs_git_itself(&self, path: &Path) -> GitResult<Option<SkipReason>> {
         if let Some(name) = self.store.attribute(path, "filter")? {
-            let config = &self.config;
-            let runs = *self.filters.entry(name.clone()).or_insert_with(|| {
-                let set = |key| config.get_entry(&format!("filter.{name}.{key}")).is_ok();
-                // Git too commits the content as it is where the filter is not set up; for LFS, that is
-                // never what anybody wants.
-                name == "lfs" || set("clean") || set("process")
-            });
-            if runs {
+            let set = |key| {
+                self.config
+                    .get_entry(&format!("filter.{name}.{key}"))
+                    .is_ok()
+            };
+            // Git too commits the content as it is where the filter is not set up; for LFS, that is
+            // never what anybody wants.
+            if name == "lfs" || set("clean") || set("process") {
                 return Ok(Some(SkipReason::Filter(name)));
             }
         }
@@ -620,21 +609,20 @@ impl Store {
             return Err(SnapshotError::OutsideRoot(path.to_path_buf()));
         }
         let root = self.top.join(&self.root);
-        let mut folder = root.join(path);
-        let mut rest = Vec::new();
-        let real = loop {
-            match folder.file_name().map(OsStr::to_owned) {
-                Some(name) if folder != root => rest.push(name),
-                _ => break root.clone(),
-            }
-            folder.pop();
+        let mut itself = root.join(path);
+        let folders = itself.clone();
+        let folders = folders.ancestors().skip(1);
+        for folder in folders.take_while(|folder| folder.starts_with(&root)) {
             match folder.canonicalize() {
-                Ok(real) => break real,
+                Ok(real) => {
+                    let below = itself.strip_prefix(folder).unwrap_or(path);
+                    itself = real.join(below);
+                    break;
+                }
                 Err(why) if is_missing(&why) => {}
                 Err(why) => return Err(SnapshotError::unreadable(path, why)),
             }
-        };
-        let itself = rest.iter().rev().fold(real, |real, name| real.join(name));
+        }
         let is_link = itself.is_symlink();
         let behind = is_link.then(|| itself.canonicalize().ok()).flatten();
         let behind = behind.filter(|behind| behind.is_file());
@@ -678,11 +666,6 @@ impl Staged {
             Self::Gone(path) => index.remove(path, 0),
         }
     }
-}
-
-/// True if `git add -N` made the entry.
-pub(super) fn is_announced(entry: &IndexEntry) -> bool {
-    entry.flags_extended & INTENT_TO_ADD != 0
 }
 
 /// True if two entries of one path say the same of it, stat data included.

@@ -1,11 +1,28 @@
-//! A tree with some paths changed. Owns the shape of trees; never looks at the index or at files.
+//! A tree with some paths changed, and the folders in one. Owns the shape of trees; never looks at the index or at files.
 //!
 //! It costs what is touched: the trees on the way to the changed paths are read and written, no others.
 //! libgit2's `TreeUpdateBuilder` does the same, but fails where a file takes a folder's place.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
-use git2::{ObjectType, Oid, Repository, Tree};
+use git2::{ErrorCode, ObjectType, Oid, Repository, Tree};
+
+/// The folder that a tree has at a path, which may be empty; none where it has something else there, or nothing.
+pub(super) fn folder<'r>(
+    repo: &'r Repository,
+    tree: &Tree<'r>,
+    path: &Path,
+) -> Result<Option<Tree<'r>>, git2::Error> {
+    if path.as_os_str().is_empty() {
+        return Ok(Some(tree.clone()));
+    }
+    match tree.get_path(path) {
+        Ok(entry) if entry.kind() == Some(ObjectType::Tree) => repo.find_tree(entry.id()).map(Some),
+        Err(why) if why.code() != ErrorCode::NotFound => Err(why),
+        _ => Ok(None),
+    }
+}
 
 const FOLDER: i32 = 0o040_000;
 

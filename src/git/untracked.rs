@@ -20,16 +20,6 @@ use super::{CommitStep, ContentId, Message, SaveOutcome, Snapshots, Store, look,
 use crate::policy::secrets::{self, begins_like_key};
 use crate::text::size;
 
-/// The rule for files that git neither tracks nor ignores.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum UntrackedRule {
-    /// They stay off the branch; see the top of `untracked.rs`.
-    #[default]
-    Leave,
-    /// They are committed, but for what looks like a secret.
-    Commit,
-}
-
 /// A file or folder that a batch made, or named, and that is not on the branch. Relative to the repository's top.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LeftOff {

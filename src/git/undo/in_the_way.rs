@@ -2,82 +2,53 @@
 //! each has its own next step.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::{BatchCommits, SHOWN, UndoError};
-use crate::git::{CommitStep, ContentId, Saved, Store, short};
+use crate::git::history::first_parents;
+use crate::git::{CommitStep, ContentId, Message, Saved, SnapshotError, Store, short};
 
 /// A path that is not as it was left, and why.
 #[derive(Debug)]
 pub struct InTheWay {
     path: PathBuf,
-    /// Newest first; empty where nobody knows.
-    by: Vec<Obstacle>,
+    /// Who changed it, newest first, and what reverts that; empty where nobody knows.
+    by: Vec<String>,
 }
 
-/// The one who changed it.
-#[derive(Debug, Clone)]
-enum Obstacle {
-    /// The user, who has not committed it.
-    Edit,
-    /// A commit of the user's: its id and subject.
-    Commit(String, String),
-    /// A change of the user's before a batch, which clada saved: the commit's id, and the words of that batch.
-    Before(String, String),
-    /// A batch, by its id and words.
-    Batch(String, String),
-    /// An undo, by its commit and words.
-    Undo(String, String),
-    /// A redo, likewise.
-    Redo(String, String),
+/// The user has not committed it.
+const EDIT: &str =
+    "you changed it after this batch and did not commit: set your change aside with `git stash`";
+
+/// Says which commit is in the way, and what reverts it; `saved` is that commit if it is clada's.
+fn obstacle(store: &Store, commit: &str, saved: Option<&Saved>) -> Result<String, UndoError> {
+    let id = short(commit);
+    let Some(saved) = saved else {
+        let subject = store.subject(commit)?;
+        return Ok(format!(
+            "commit {id} \"{subject}\": revert that first with `git revert {id}`"
+        ));
+    };
+    Ok(sentence(id, &saved.message))
 }
 
-impl Obstacle {
-    fn of(commit: &str, saved: Option<&Saved>, store: &Store) -> Result<Self, UndoError> {
-        let id = short(commit).to_owned();
-        let Some(saved) = saved else {
-            return Ok(Self::Commit(id, store.subject(commit)?));
-        };
-        let words = saved.words().to_owned();
-        Ok(match saved.message.step {
-            CommitStep::Before | CommitStep::Add => Self::Before(id, words),
-            CommitStep::Task | CommitStep::Squash => {
-                Self::Batch(saved.message.batch.clone(), words)
-            }
-            CommitStep::Undo(_) => Self::Undo(id, words),
-            CommitStep::Redo(_) => Self::Redo(id, words),
-        })
-    }
-}
-
-impl fmt::Display for Obstacle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Edit => write!(
-                f,
-                "you changed it after this batch and did not commit: set your change aside with `git stash`"
-            ),
-            Self::Commit(id, subject) => write!(
-                f,
-                "commit {id} \"{subject}\": revert that first with `git revert {id}`"
-            ),
-            Self::Before(id, words) => write!(
-                f,
-                "you changed it before \"{words}\": revert that first with `git revert {id}`"
-            ),
-            Self::Batch(id, words) => write!(
-                f,
-                "batch {id}, \"{words}\": revert that first with `clada undo {id}`"
-            ),
-            Self::Undo(id, words) => write!(
-                f,
-                "the undo of \"{words}\", commit {id}: revert that first with `clada redo`"
-            ),
-            Self::Redo(id, words) => write!(
-                f,
+/// The same of a commit of clada's.
+fn sentence(id: &str, message: &Message) -> String {
+    let (words, batch) = (message.step.words(&message.subject), &message.batch);
+    match message.step {
+        CommitStep::Before | CommitStep::Add => {
+            format!("you changed it before \"{words}\": revert that first with `git revert {id}`")
+        }
+        CommitStep::Task | CommitStep::Squash => {
+            format!("batch {batch}, \"{words}\": revert that first with `clada undo {batch}`")
+        }
+        CommitStep::Undo(_) => {
+            format!("the undo of \"{words}\", commit {id}: revert that first with `clada redo`")
+        }
+        CommitStep::Redo(_) => {
+            format!(
                 "the redo of \"{words}\", commit {id}: revert that first with `git revert {id}`"
-            ),
+            )
         }
     }
 }
@@ -86,13 +57,9 @@ impl fmt::Display for Obstacle {
 pub(super) fn list(all: &[InTheWay], how: &str) -> String {
     let mut text = String::new();
     for InTheWay { path, by } in all.iter().take(SHOWN) {
-        let by: Vec<String> = by.iter().map(Obstacle::to_string).collect();
-        let by = if by.is_empty() {
-            String::new()
-        } else {
-            format!(": {}", by.join("; "))
-        };
-        text += &format!("\n  `{}` changed since{how}{by}", path.display());
+        let colon = if by.is_empty() { "" } else { ": " };
+        let by = by.join("; ");
+        text += &format!("\n  `{}` changed since{how}{colon}{by}", path.display());
     }
     if let Some(more) = all.len().checked_sub(SHOWN + 1) {
         text += &format!("\n  and {} more", more + 1);
@@ -109,7 +76,7 @@ pub(super) fn name(
     groups: &[BatchCommits],
     paths: Vec<PathBuf>,
 ) -> Result<Vec<InTheWay>, UndoError> {
-    let mut by: BTreeMap<PathBuf, Vec<Obstacle>> =
+    let mut by: BTreeMap<PathBuf, Vec<String>> =
         paths.into_iter().map(|path| (path, Vec::new())).collect();
     for (at, store) in stores.iter().enumerate() {
         let commits = groups.iter().flat_map(|group| &group.commits);
@@ -124,6 +91,7 @@ pub(super) fn name(
 }
 
 /// A path on the way back through a history.
+#[derive(Default)]
 struct PathWalk {
     /// The content that it holds where the walk is.
     held: Option<ContentId>,
@@ -154,15 +122,16 @@ impl PathWalk {
 fn add_obstacles(
     store: &Store,
     chosen: &HashSet<&str>,
-    by: &mut BTreeMap<PathBuf, Vec<Obstacle>>,
+    by: &mut BTreeMap<PathBuf, Vec<String>>,
 ) -> Result<(), UndoError> {
     let mut walked: Vec<(String, Option<Saved>)> = Vec::new();
     let mut left = chosen.len();
-    let mut history = store.history()?;
-    while let Some((commit, _)) = history.peek() {
+    for commit in first_parents(store.tip()?) {
+        let commit = commit.map_err(SnapshotError::from)?;
+        let (saved, commit) = (Saved::of(&commit), commit.id().to_string());
         let is_wanted = left > 0;
         left -= usize::from(chosen.contains(commit.as_str()));
-        walked.push((commit, history.advance()?.flatten()));
+        walked.push((commit, saved));
         // One more: it is the parent of the last.
         if !is_wanted {
             break;
@@ -173,9 +142,7 @@ fn add_obstacles(
     let walks = paths.iter().zip(&at_tip).map(|(path, held)| {
         let walk = PathWalk {
             held: *held,
-            since: None,
-            is_chosen: false,
-            is_stopped: false,
+            ..PathWalk::default()
         };
         (path.as_path(), walk)
     });
@@ -197,11 +164,11 @@ fn add_obstacles(
             continue;
         };
         if store.held_now(path)? != held {
-            obstacles.push(Obstacle::Edit);
+            obstacles.push(EDIT.to_owned());
         }
         if let Some(at) = walk.since.filter(|_| walk.is_stopped) {
             let (commit, saved) = &walked[at];
-            obstacles.push(Obstacle::of(commit, saved.as_ref(), store)?);
+            obstacles.push(obstacle(store, commit, saved.as_ref())?);
         }
     }
     Ok(())
@@ -213,14 +180,18 @@ mod tests {
 
     #[test]
     fn an_undo_and_a_redo_in_the_way_are_said_with_what_reverts_them() {
-        let said =
-            |of: fn(String, String) -> Obstacle| of("3f2a1bc".into(), "Add".into()).to_string();
+        let message = |step| Message {
+            subject: "Add".into(),
+            step,
+            ..Message::default()
+        };
+        let said = |step| sentence("3f2a1bc", &message(step));
         assert_eq!(
-            said(Obstacle::Undo),
+            said(CommitStep::Undo("b1".into())),
             "the undo of \"Add\", commit 3f2a1bc: revert that first with `clada redo`"
         );
         assert_eq!(
-            said(Obstacle::Redo),
+            said(CommitStep::Redo("b1".into())),
             "the redo of \"Add\", commit 3f2a1bc: revert that first with `git revert 3f2a1bc`"
         );
     }
