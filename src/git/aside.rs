@@ -7,14 +7,13 @@ use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::{fmt, fs};
 
-use git2::Repository;
+use git2::{Config, Index, Repository};
 
 use super::at::find;
 use super::error::GitResult;
 use super::history::first_parents;
 use super::recorded::{self, IndexFolder, is_kept};
 use super::rules::SaveRules;
-use super::stage::Staging;
 use super::untracked::{UntrackedState, is_below};
 use super::walk::{self, IndexWalk};
 use super::{
@@ -45,7 +44,8 @@ pub struct Lost {
 /// A search for files that no save takes in. All paths are relative to the repository's top.
 struct UnsavedSearch<'s> {
     snapshots: &'s Snapshots,
-    staging: Staging<'s>,
+    index: Index,
+    config: Config,
     /// Only what is not saved yet is looked for.
     not_saved: bool,
     files: BTreeSet<PathBuf>,
@@ -305,12 +305,10 @@ impl Snapshots {
     /// `not_saved` only what was there when the batch began and was not saved then.
     fn left_out(&self, paths: &[PathBuf], not_saved: bool) -> GitResult<Option<Vec<PathBuf>>> {
         let store = &self.store;
-        let mut index = store.index_now()?;
-        let written = walk::written(&store.index_path());
-        let mut nothing = UntrackedState::default();
         let mut search = UnsavedSearch {
             snapshots: self,
-            staging: Staging::new(store, &mut nothing, &mut index, None, written)?,
+            index: store.index_now()?,
+            config: store.repo.config()?.snapshot()?,
             not_saved,
             files: BTreeSet::new(),
             bytes: 0,
@@ -400,15 +398,11 @@ impl UnsavedSearch<'_> {
     /// True if no save takes in the file or link at a place.
     fn leaves_out(&mut self, place: &Path) -> GitResult<bool> {
         let (snapshots, store) = (self.snapshots, &self.snapshots.store);
-        let recorded = self.staging.index.get_path(place, 0);
+        let recorded = self.index.get_path(place, 0);
         let kind = find(&store.top, place)?;
-        let is_withheld = self
-            .staging
-            .in_another_repository(place, recorded.is_some())
-            || self
-                .staging
-                .withheld(place, recorded.as_ref(), kind)?
-                .is_some();
+        let withheld = store.withheld(&self.config, place, recorded.as_ref(), kind)?;
+        let is_withheld = withheld.is_some()
+            || store.in_another_repository(&self.index, place, recorded.is_some());
         if is_withheld || recorded.is_some() {
             return Ok(is_withheld);
         }
@@ -423,13 +417,14 @@ impl UnsavedSearch<'_> {
 
     /// True if no save takes in a folder with all that is in it.
     fn leaves_out_whole(&self, place: &Path) -> GitResult<bool> {
-        let index = &*self.staging.index;
-        if place.as_os_str().is_empty() || look::below(index, place).next().is_some() {
+        let store = &self.snapshots.store;
+        if place.as_os_str().is_empty() || look::below(&self.index, place).next().is_some() {
             return Ok(false);
         }
-        let repo = &self.snapshots.store.repo;
-        Ok(self.staging.in_another_repository(&place.join("x"), false)
-            || repo.is_path_ignored(place.join(""))?)
+        Ok(
+            store.in_another_repository(&self.index, &place.join("x"), false)
+                || store.repo.is_path_ignored(place.join(""))?,
+        )
     }
 }
 

@@ -31,13 +31,12 @@ impl Store {
         let SnapshotError::Busy(operation, _) = why else {
             return why;
         };
-        if let Some(path) = self.mark_of_begun() {
-            let folder = path.parent().map(|folder| {
-                let mut how = DirBuilder::new();
-                how.recursive(true).mode(0o700).create(folder)
-            });
+        if let Some(path) = self.mark_of_begun()
+            && let Some(folder) = path.parent()
+        {
             // Without it the message is the one for whatever nobody knows of.
-            let _ = folder.transpose();
+            let mut how = DirBuilder::new();
+            let _ = how.recursive(true).mode(0o700).create(folder);
             let _ = fs::write(path, self.in_progress().join("\n"));
         }
         SnapshotError::Busy(operation, Beginner::Command)

@@ -47,17 +47,6 @@ impl Saved {
 }
 
 impl Store {
-    /// The first line of a commit's message.
-    ///
-    /// # Errors
-    /// Where it cannot be read.
-    pub fn subject(&self, commit: &str) -> GitResult<String> {
-        let commit = self.commit_at(commit)?;
-        let text = String::from_utf8_lossy(commit.message_bytes());
-        let first = text.trim_start().lines().next().unwrap_or_default();
-        Ok(first.trim_end().to_owned())
-    }
-
     /// Finds out if a commit changed something below the root, and something outside.
     ///
     /// # Errors

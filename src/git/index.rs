@@ -2,7 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -13,9 +13,9 @@ use super::error::GitResult;
 use super::history::{Saved, first_parent, first_parents};
 use super::recorded::INTENT_TO_ADD;
 use super::stage::Staged;
-use super::target::remove;
 use super::tree::{self, TreeEdit};
 use super::{SnapshotError, Store};
+use crate::world::folder::if_there;
 
 /// The most of clada's last commits that the index may not have yet.
 const LATE: usize = 100;
@@ -111,7 +111,10 @@ impl Store {
         unsettled.clear();
         self.index.given_up.set(false);
         let mark = self.unsettled_mark();
-        remove(&mark).map_err(|why| SnapshotError::OwnIndex(mark, why))
+        match if_there(fs::remove_file(&mark)) {
+            Err(why) => Err(SnapshotError::OwnIndex(mark, why)),
+            Ok(_) => Ok(()),
+        }
     }
 
     /// A file that is there while the index's own waits to be written: it tells if clada was killed then.

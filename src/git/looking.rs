@@ -4,11 +4,13 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use git2::{Commit, ErrorCode, Index, Oid, Reference, Tree};
+use git2::{Commit, Index, Oid, Reference, Tree};
 
 use super::error::GitResult;
 use super::history::first_parents;
-use super::{Message, SaveScope, Saved, SnapshotError, Snapshots, Store, look, private, recorded};
+use super::recorded::{self, IndexFolder};
+use super::store::if_found;
+use super::{Message, SaveScope, Saved, SnapshotError, Snapshots, Store, look, private};
 
 /// The older state that is looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -165,8 +167,9 @@ impl Store {
         place: &PathBuf,
     ) -> GitResult<BTreeSet<PathBuf>> {
         let mut paths = look::changed_among(&self.repo, index, std::slice::from_ref(place))?.files;
-        let mut committed = recorded::committed_otherwise(&self.repo, tree, index, place)?;
-        paths.append(&mut committed);
+        let entries = recorded::entries_below(index, place);
+        let folder = IndexFolder::new(place, &entries)?;
+        paths.append(&mut recorded::otherwise(&self.repo, tree, place, &folder)?);
         Ok(paths)
     }
 
@@ -241,11 +244,8 @@ impl Store {
     }
 
     fn looking_ref(&self, name: &str) -> GitResult<Option<Reference<'_>>> {
-        match self.repo.find_reference(&self.looking_name(name)) {
-            Ok(found) => Ok(Some(found)),
-            Err(why) if why.code() == ErrorCode::NotFound => Ok(None),
-            Err(why) => Err(why.into()),
-        }
+        let found = self.repo.find_reference(&self.looking_name(name));
+        Ok(if_found(found)?)
     }
 
     /// Notes a commit under a name: `to` is the one that will be shown next, `at` the one that is shown from now on.

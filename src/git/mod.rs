@@ -311,11 +311,7 @@ impl Snapshots {
         let saved = self
             .store
             .healed(|store| store.save_counted(message, untracked));
-        let outcome = saved.map_err(|why| match why {
-            // What is looked at is not what the batch is about.
-            known @ (SnapshotError::Without(_) | SnapshotError::Looking) => known,
-            why => Without::Failed(self.store.repo.path().to_path_buf(), Box::new(why)).into(),
-        })?;
+        let outcome = saved.map_err(|why| why.of_private(self.store.repo.path()))?;
         self.note(&outcome);
         Ok(outcome)
     }

@@ -18,6 +18,7 @@ use super::{
     tools,
 };
 use crate::text::hex::hex;
+use crate::world::folder::if_there;
 
 /// The lines for what such a repository leaves out, beside what a `.gitignore` names: what tools make and can make again.
 fn excludes() -> String {
@@ -47,10 +48,8 @@ pub(super) fn open(
         return Ok(None);
     }
     let opened = repository(root, bare, options);
-    opened.map(Some).map_err(|why| match why {
-        without @ SnapshotError::Without(_) => without,
-        why => Without::Failed(path_of(root, options), Box::new(why)).into(),
-    })
+    let opened = opened.map_err(|why| why.of_private(&path_of(root, options)));
+    opened.map(Some)
 }
 
 /// True if the user wants one.
@@ -130,10 +129,7 @@ fn make(root: &Path, path: &Path, options: &Options) -> GitResult<Repository> {
     fs::set_permissions(&options.private, Permissions::from_mode(0o700)).map_err(cannot)?;
     // Made under another name: one that a crash cut off in the making is none.
     let new = path.with_extension("new");
-    match fs::remove_dir_all(&new) {
-        Err(why) if why.kind() != io::ErrorKind::NotFound => return Err(cannot(why)),
-        _ => {}
-    }
+    if_there(fs::remove_dir_all(&new)).map_err(cannot)?;
     let mut how = RepositoryInitOptions::new();
     how.bare(true)
         .mkpath(true)

@@ -6,7 +6,7 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -16,13 +16,14 @@ use std::time::{Duration, Instant};
 use git2::{Commit, Index, Oid, Signature, Tree};
 use rustix::process::{Pid, Signal, kill_process_group, setsid};
 
-use crate::world::programs::Programs;
 use tempfile::TempDir;
 
 use super::error::GitResult;
 use super::message::{self, Message};
 use super::stage::Staged;
 use super::{SnapshotError, Store};
+use crate::world::folder::if_there;
+use crate::world::programs::Programs;
 
 /// The time that git may take to sign, and a hook to end.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -49,7 +50,7 @@ const ASK_AGAIN: Duration = Duration::from_secs(60);
 impl Store {
     /// Writes a commit that nothing points to, signed where that is wished.
     pub(super) fn make(&self, new: &NewCommit<'_>) -> GitResult<Oid> {
-        if !self.rules.signs() {
+        if !self.rules.options.sign {
             let (author, committer) = (new.author, new.committer);
             let made = self
                 .repo
@@ -93,12 +94,8 @@ impl Store {
         drop(refused);
         let folder = self.temporary()?;
         let path = folder.path().join("index");
-        match fs::copy(self.index_path(), &path) {
-            Err(why) if why.kind() != ErrorKind::NotFound => {
-                return Err(SnapshotError::OwnIndex(path, why));
-            }
-            _ => {}
-        }
+        if_there(fs::copy(self.index_path(), &path))
+            .map_err(|why| SnapshotError::OwnIndex(path.clone(), why))?;
         let mut index = Index::open(&path)?;
         for one in self.index.unsettled.borrow().iter().chain(staged) {
             one.put(&mut index)?;
@@ -111,7 +108,7 @@ impl Store {
     /// The message as `commit-msg` leaves it.
     pub(super) fn commit_msg(&self, tree: Oid, message: &Message) -> GitResult<String> {
         let text = message.to_string();
-        if !self.rules.runs_hooks() {
+        if !self.rules.options.hooks {
             return Ok(text);
         }
         let folder = self.temporary()?;
@@ -134,7 +131,7 @@ impl Store {
 
     /// Runs `post-commit`, which can no longer change anything.
     pub(super) fn post_commit(&self) -> Option<String> {
-        if !self.rules.runs_hooks() {
+        if !self.rules.options.hooks {
             return None;
         }
         let ran = self.hook("post-commit", &self.index_path(), None);

@@ -119,18 +119,7 @@ impl<'e> IndexFolder<'e> {
     }
 }
 
-/// Paths at or below `from` that an index and a tree do not have alike.
-pub(super) fn committed_otherwise(
-    repo: &Repository,
-    tree: Option<&Tree<'_>>,
-    index: &Index,
-    from: &Path,
-) -> Result<BTreeSet<PathBuf>, git2::Error> {
-    let entries = entries_below(index, from);
-    otherwise(repo, tree, from, &IndexFolder::new(from, &entries)?)
-}
-
-/// The same of the folder `from` of the index.
+/// Paths at or below the folder `from` of the index that a tree does not have alike.
 pub(super) fn otherwise(
     repo: &Repository,
     tree: Option<&Tree<'_>>,

@@ -11,9 +11,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use git2::build::CheckoutBuilder;
-use git2::{
-    Delta, Diff, DiffFormat, DiffOptions, FileMode, Index, ObjectType, Oid, Repository, Tree,
-};
+use git2::{Diff, DiffFormat, DiffOptions, FileMode, Index, ObjectType, Oid, Repository, Tree};
 
 use super::at::{PathKind, find, is_huge};
 use super::error::GitResult;
@@ -25,7 +23,6 @@ use crate::world::file_or_link::FileOrLink;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PathChange {
     pub path: PathBuf,
-    pub kind: ChangeKind,
     /// The contents that the one and the other commit have there.
     pub held: [Option<ContentId>; 2],
 }
@@ -40,6 +37,17 @@ pub enum ChangeKind {
 /// A file or a link, as git saves it: the name of its content, and its mode, which is one of the three below.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ContentId(Oid, u32);
+
+impl ChangeKind {
+    /// The change of a place from one content to another.
+    pub(super) fn of<T>(before: Option<T>, after: Option<T>) -> Self {
+        match (before, after) {
+            (None, _) => Self::Added,
+            (_, None) => Self::Deleted,
+            _ => Self::Changed,
+        }
+    }
+}
 
 const FILE: u32 = 0o100_644;
 const PROGRAM: u32 = 0o100_755;
@@ -70,11 +78,6 @@ impl Store {
             }
             changes.push(PathChange {
                 path: below,
-                kind: match delta.status() {
-                    Delta::Added => ChangeKind::Added,
-                    Delta::Deleted => ChangeKind::Deleted,
-                    _ => ChangeKind::Changed,
-                },
                 held: [&old, &new].map(|file| ContentId::of(file.id(), file.mode().into())),
             });
         }
@@ -230,8 +233,7 @@ impl Store {
             data.permissions().mode() & 0o100 != 0
         } else {
             // Git goes by what the index says.
-            let entry = entry.as_ref();
-            entry.is_some_and(|entry| entry.mode & 0o111 != 0)
+            entry.as_ref().is_some_and(|entry| entry.mode & 0o111 != 0)
         };
         let id = if is_huge(&place) {
             // No commit has it.

@@ -73,7 +73,7 @@ impl Store {
         self.refuse_diverted()?;
         let mut prepared = self.prepare(scope, None, untracked)?;
         let tree = prepared.tree.or(prepared.first);
-        if let Some(tree) = tree.filter(|_| self.rules.runs_hooks()) {
+        if let Some(tree) = tree.filter(|_| self.rules.options.hooks) {
             self.pre_commit(tree, &prepared.gathered.staged)?;
             // It may have formatted what is to be committed. That is looked at once more, and the hook not asked again.
             prepared = self.prepare(scope, None, untracked)?;
@@ -150,7 +150,7 @@ impl Store {
             ..
         } = prepared.gathered;
         // A hook asks git what has changed, as a command does.
-        if prepared.scope.is_everything() || self.rules.runs_hooks() {
+        if prepared.scope.is_everything() || self.rules.options.hooks {
             self.write_index(&staged)?;
         } else {
             self.refuse_in_the_middle(&self.repo.index()?)?;

@@ -382,7 +382,10 @@ impl<'s> Staging<'s> {
             return Ok(());
         }
         let kind = find(&self.store.top, path)?;
-        if let Some(why) = self.withheld(path, recorded.as_ref(), kind)? {
+        if let Some(why) = self
+            .store
+            .withheld(&self.config, path, recorded.as_ref(), kind)?
+        {
             if kind != PathKind::Nothing {
                 self.skip(path, why);
             }
@@ -431,59 +434,12 @@ impl<'s> Staging<'s> {
         added
     }
 
-    /// Finds a reason why the index keeps what it has of a path.
-    pub(super) fn withheld(
-        &self,
-        path: &Path,
-        recorded: Option<&IndexEntry>,
-        kind: PathKind,
-    ) -> GitResult<Option<SkipReason>> {
-        if recorded.is_some_and(|entry| self.is_kept_by_user(entry, kind)) {
-            return Ok(Some(SkipReason::KeptByUser));
-        }
-        // No filter sees what a link says.
-        if kind != PathKind::File {
-            return Ok(None);
-        }
-        match self.store.too_large(path) {
-            None => self.needs_git_itself(path),
-            why => Ok(why),
-        }
-    }
-
     fn take_away(&mut self, path: &Path, recorded: Option<IndexEntry>) -> GitResult<()> {
         if recorded.is_some() {
             self.index.remove(path, 0)?;
             self.seen.staged.push(Staged::Gone(path.to_path_buf()));
         }
         Ok(())
-    }
-
-    /// True if the user keeps a change to himself. In a sparse checkout git itself takes skip-worktree off a file that is
-    /// there nevertheless; elsewhere the mark is the user's way to keep a local change out of commits.
-    fn is_kept_by_user(&self, entry: &IndexEntry, kind: PathKind) -> bool {
-        let skipped = entry.flags_extended & SKIP_WORKTREE != 0;
-        let brought_back = self.walk.sparse && kind != PathKind::Nothing;
-        entry.flags & ASSUME_UNCHANGED != 0 || (skipped && !brought_back)
-    }
-
-    /// Finds the program through which git would pass the content, and which libgit2 does not have.
-    fn needs_git_itself(&self, path: &Path) -> GitResult<Option<SkipReason>> {
-        if let Some(name) = self.store.attribute(path, "filter")? {
-            let set = |key| {
-                self.config
-                    .get_entry(&format!("filter.{name}.{key}"))
-                    .is_ok()
-            };
-            // Git too commits the content as it is where the filter is not set up; for LFS, that is
-            // never what anybody wants.
-            if name == "lfs" || set("clean") || set("process") {
-                return Ok(Some(SkipReason::Filter(name)));
-            }
-        }
-        let encoding = self.store.attribute(path, "working-tree-encoding")?;
-        let encoding = encoding.filter(|name| !name.eq_ignore_ascii_case("utf-8"));
-        Ok(encoding.map(SkipReason::Encoding))
     }
 
     /// The paths to look at because of one place: itself and all that is or was below it. A file that stood
@@ -496,7 +452,7 @@ impl<'s> Staging<'s> {
         let mut files = BTreeSet::new();
         let tracked = self.index.get_path(place, 0).is_some();
         let private = self.store.is_private();
-        if self.in_another_repository(place, tracked) && !private {
+        if !private && self.store.in_another_repository(self.index, place, tracked) {
             self.skip(place, SkipReason::NestedRepository);
             return Ok(files);
         }
@@ -519,17 +475,6 @@ impl<'s> Staging<'s> {
             }
         }
         Ok(files)
-    }
-
-    /// True if a place lies in a submodule or in a repository that this one knows nothing of.
-    pub(super) fn in_another_repository(&self, place: &Path, tracked: bool) -> bool {
-        let folders = place.ancestors().skip(1);
-        let mut folders = folders.filter(|folder| *folder != Path::new(""));
-        folders.any(|folder| {
-            let entry = self.index.get_path(folder, 0);
-            let repository = self.store.top.join(folder).join(".git");
-            entry.as_ref().is_some_and(is_gitlink) || (!tracked && repository.exists())
-        })
     }
 
     fn differing_below(&mut self, from: &Path, places: &[PathBuf]) -> GitResult<BTreeSet<PathBuf>> {
@@ -634,6 +579,53 @@ impl Store {
         Ok(places.filter_map(inside).collect())
     }
 
+    /// Finds a reason why the index keeps what it has of a path. The settings are those of the repository.
+    pub(super) fn withheld(
+        &self,
+        config: &Config,
+        path: &Path,
+        recorded: Option<&IndexEntry>,
+        kind: PathKind,
+    ) -> GitResult<Option<SkipReason>> {
+        if recorded.is_some_and(|entry| is_kept_by_user(config, entry, kind)) {
+            return Ok(Some(SkipReason::KeptByUser));
+        }
+        // No filter sees what a link says.
+        if kind != PathKind::File {
+            return Ok(None);
+        }
+        match self.too_large(path) {
+            None => self.needs_git_itself(config, path),
+            why => Ok(why),
+        }
+    }
+
+    /// Finds the program through which git would pass the content, and which libgit2 does not have.
+    fn needs_git_itself(&self, config: &Config, path: &Path) -> GitResult<Option<SkipReason>> {
+        if let Some(name) = self.attribute(path, "filter")? {
+            let set = |key| config.get_entry(&format!("filter.{name}.{key}")).is_ok();
+            // Git too commits the content as it is where the filter is not set up; for LFS, that is
+            // never what anybody wants.
+            if name == "lfs" || set("clean") || set("process") {
+                return Ok(Some(SkipReason::Filter(name)));
+            }
+        }
+        let encoding = self.attribute(path, "working-tree-encoding")?;
+        let encoding = encoding.filter(|name| !name.eq_ignore_ascii_case("utf-8"));
+        Ok(encoding.map(SkipReason::Encoding))
+    }
+
+    /// True if a place lies in a submodule or in a repository that this one knows nothing of.
+    pub(super) fn in_another_repository(&self, index: &Index, place: &Path, tracked: bool) -> bool {
+        let folders = place.ancestors().skip(1);
+        let mut folders = folders.filter(|folder| *folder != Path::new(""));
+        folders.any(|folder| {
+            let entry = index.get_path(folder, 0);
+            let repository = self.top.join(folder).join(".git");
+            entry.as_ref().is_some_and(is_gitlink) || (!tracked && repository.exists())
+        })
+    }
+
     /// Reads what git's attributes say of a path, where they say more than yes or no.
     pub(super) fn attribute(&self, path: &Path, name: &str) -> GitResult<Option<String>> {
         let how = AttrCheckFlags::FILE_THEN_INDEX;
@@ -666,6 +658,15 @@ impl Staged {
             Self::Gone(path) => index.remove(path, 0),
         }
     }
+}
+
+/// True if the user keeps a change to himself. In a sparse checkout git itself takes skip-worktree off a file that is
+/// there nevertheless; elsewhere the mark is the user's way to keep a local change out of commits.
+fn is_kept_by_user(config: &Config, entry: &IndexEntry, kind: PathKind) -> bool {
+    let skipped = entry.flags_extended & SKIP_WORKTREE != 0;
+    let brought_back =
+        config.get_bool("core.sparseCheckout").unwrap_or(false) && kind != PathKind::Nothing;
+    entry.flags & ASSUME_UNCHANGED != 0 || (skipped && !brought_back)
 }
 
 /// True if two entries of one path say the same of it, stat data included.

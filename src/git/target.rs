@@ -3,13 +3,15 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::SystemTime;
 
 use git2::{Commit, ErrorCode, Index, Oid, ReferenceType};
 
 use super::error::GitResult;
+use super::store::if_found;
 use super::{SnapshotError, Store};
+use crate::world::folder::if_there;
 
 impl Store {
     /// True if commits go onto a detached HEAD of the user's, so that no branch has them.
@@ -22,14 +24,13 @@ impl Store {
     /// long as nothing was saved there.
     pub(super) fn tip(&self) -> GitResult<Option<Commit<'_>>> {
         if self.rules.is_beside_branch() {
-            match self.repo.find_reference(&self.side_ref()) {
+            match if_found(self.repo.find_reference(&self.side_ref()))? {
                 // Through it the user's own branch would be moved.
-                Ok(side) if side.kind() == Some(ReferenceType::Symbolic) => {
+                Some(side) if side.kind() == Some(ReferenceType::Symbolic) => {
                     return Err(SnapshotError::Diverted(self.ref_path()));
                 }
-                Ok(side) => return Ok(Some(side.peel_to_commit()?)),
-                Err(why) if why.code() == ErrorCode::NotFound => {}
-                Err(why) => return Err(why.into()),
+                Some(side) => return Ok(Some(side.peel_to_commit()?)),
+                None => {}
             }
         }
         self.head()
@@ -177,18 +178,10 @@ impl Store {
                 io::copy(&mut users, &mut new).map_err(failed)?;
                 new.persist(&path).map_err(|why| failed(why.error))?;
             }
-            Err(_) => remove(&path).map_err(failed)?,
+            Err(_) => drop(if_there(fs::remove_file(&path)).map_err(failed)?),
         }
         let mut index = Index::open(&path)?;
         Ok(self.repo.set_index(&mut index)?)
-    }
-}
-
-/// Removes a file, if it is there.
-pub(super) fn remove(path: &Path) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(why) if why.kind() != io::ErrorKind::NotFound => Err(why),
-        _ => Ok(()),
     }
 }
 

@@ -6,7 +6,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use git2::{ErrorCode, ObjectType, Oid, Repository, Tree};
+use git2::{ObjectType, Oid, Repository, Tree};
+
+use super::store::if_found;
 
 /// The folder that a tree has at a path, which may be empty; none where it has something else there, or nothing.
 pub(super) fn folder<'r>(
@@ -17,11 +19,9 @@ pub(super) fn folder<'r>(
     if path.as_os_str().is_empty() {
         return Ok(Some(tree.clone()));
     }
-    match tree.get_path(path) {
-        Ok(entry) if entry.kind() == Some(ObjectType::Tree) => repo.find_tree(entry.id()).map(Some),
-        Err(why) if why.code() != ErrorCode::NotFound => Err(why),
-        _ => Ok(None),
-    }
+    let entry = if_found(tree.get_path(path))?;
+    let folder = entry.filter(|entry| entry.kind() == Some(ObjectType::Tree));
+    folder.map(|entry| repo.find_tree(entry.id())).transpose()
 }
 
 const FOLDER: i32 = 0o040_000;

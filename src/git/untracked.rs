@@ -169,9 +169,9 @@ const SOME_SECRET: usize = 4;
 
 impl BeforeBatch {
     fn of(looked: &Looked) -> Self {
-        let is_folder = |path: &&PathBuf| path.as_os_str().as_encoded_bytes().ends_with(b"/");
+        let ignored = looked.ignored.iter();
         let (folders, files): (Vec<&PathBuf>, Vec<&PathBuf>) =
-            looked.ignored.iter().partition(is_folder);
+            ignored.partition(|path| look::ends_with_slash(path));
         let folders = folders.into_iter().chain(&looked.repositories);
         // Without the slash at the end.
         let folders = folders.map(|path| path.components().collect());
@@ -376,7 +376,6 @@ impl UntrackedState {
     /// Decides about an untracked file after a command: the reason to keep it off the branch, or none. The outer `None` is
     /// for one of the user's, of which there is nothing to tell.
     pub(super) fn stays_off(&self, store: &Store, path: &Path) -> Option<Option<OffReason>> {
-        let _working = store.relief.working();
         if self.named.contains(path) {
             return Some(self.named_stays_off(store, path));
         }

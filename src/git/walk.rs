@@ -40,7 +40,7 @@ pub(super) struct IndexWalk<'w> {
     /// `core.trustCTime`
     ctime: bool,
     /// A file outside of the sparse checkout is git's again once it is there.
-    pub(super) sparse: bool,
+    sparse: bool,
 }
 
 /// Paths that may differ.

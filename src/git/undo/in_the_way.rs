@@ -4,6 +4,8 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
+use git2::Commit;
+
 use super::{BatchCommits, SHOWN, UndoError};
 use crate::git::history::first_parents;
 use crate::git::{CommitStep, ContentId, Message, Saved, SnapshotError, Store, short};
@@ -12,7 +14,7 @@ use crate::git::{CommitStep, ContentId, Message, Saved, SnapshotError, Store, sh
 #[derive(Debug)]
 pub struct InTheWay {
     path: PathBuf,
-    /// Who changed it, newest first, and what reverts that; empty where nobody knows.
+    /// The sentences on who changed it, newest first, and what reverts that; none where nobody knows.
     by: Vec<String>,
 }
 
@@ -20,16 +22,17 @@ pub struct InTheWay {
 const EDIT: &str =
     "you changed it after this batch and did not commit: set your change aside with `git stash`";
 
-/// Says which commit is in the way, and what reverts it; `saved` is that commit if it is clada's.
-fn obstacle(store: &Store, commit: &str, saved: Option<&Saved>) -> Result<String, UndoError> {
-    let id = short(commit);
-    let Some(saved) = saved else {
-        let subject = store.subject(commit)?;
-        return Ok(format!(
-            "commit {id} \"{subject}\": revert that first with `git revert {id}`"
-        ));
-    };
-    Ok(sentence(id, &saved.message))
+/// Says which commit is in the way, and what reverts it.
+fn obstacle(commit: &Commit<'_>) -> String {
+    let id = commit.id().to_string();
+    let id = short(&id);
+    if let Some(saved) = Saved::of(commit) {
+        return sentence(id, &saved.message);
+    }
+    let text = String::from_utf8_lossy(commit.message_bytes());
+    let subject = text.trim_start().lines().next().unwrap_or_default();
+    let subject = subject.trim_end();
+    format!("commit {id} \"{subject}\": revert that first with `git revert {id}`")
 }
 
 /// The same of a commit of clada's.
@@ -124,18 +127,15 @@ fn add_obstacles(
     chosen: &HashSet<&str>,
     by: &mut BTreeMap<PathBuf, Vec<String>>,
 ) -> Result<(), UndoError> {
-    let mut walked: Vec<(String, Option<Saved>)> = Vec::new();
+    let mut walked: Vec<Commit<'_>> = Vec::new();
     let mut left = chosen.len();
     for commit in first_parents(store.tip()?) {
-        let commit = commit.map_err(SnapshotError::from)?;
-        let (saved, commit) = (Saved::of(&commit), commit.id().to_string());
-        let is_wanted = left > 0;
-        left -= usize::from(chosen.contains(commit.as_str()));
-        walked.push((commit, saved));
-        // One more: it is the parent of the last.
-        if !is_wanted {
+        if left == 0 {
             break;
         }
+        let commit = commit.map_err(SnapshotError::from)?;
+        left -= usize::from(chosen.contains(commit.id().to_string().as_str()));
+        walked.push(commit);
     }
     let paths: Vec<PathBuf> = by.keys().cloned().collect();
     let at_tip = store.held_at_tip(&paths)?;
@@ -147,13 +147,14 @@ fn add_obstacles(
         (path.as_path(), walk)
     });
     let mut walks: HashMap<&Path, PathWalk> = walks.collect();
-    for (at, (commit, _)) in walked.iter().enumerate() {
-        let parent = walked.get(at + 1).map(|(parent, _)| parent.as_str());
-        let is_chosen = chosen.contains(commit.as_str());
+    for (at, commit) in walked.iter().enumerate() {
+        let parent = commit.parent_id(0).ok().map(|id| id.to_string());
+        let id = commit.id().to_string();
+        let is_chosen = chosen.contains(id.as_str());
         if parent.is_none() && !is_chosen {
             break;
         }
-        for change in store.changes(parent, Some(commit))? {
+        for change in store.changes(parent.as_deref(), Some(&id))? {
             if let Some(walk) = walks.get_mut(change.path.as_path()) {
                 walk.pass(at, change.held, is_chosen);
             }
@@ -167,8 +168,7 @@ fn add_obstacles(
             obstacles.push(EDIT.to_owned());
         }
         if let Some(at) = walk.since.filter(|_| walk.is_stopped) {
-            let (commit, saved) = &walked[at];
-            obstacles.push(obstacle(store, commit, saved.as_ref())?);
+            obstacles.push(obstacle(&walked[at]));
         }
     }
     Ok(())

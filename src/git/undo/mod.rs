@@ -187,9 +187,13 @@ pub fn perform(
         return Err(UndoError::Elsewhere(ids.join(", "), folder));
     }
     let taken = chosen.iter().map(|group| (group.id.clone(), group.words()));
+    let changes = writes.iter().map(|write| {
+        let kind = ChangeKind::of(write.old.as_ref(), write.new.as_ref());
+        (write.path.clone(), kind)
+    });
     let mut done = UndoOutcome {
         taken: taken.collect(),
-        changes: writes.iter().map(change).collect(),
+        changes: changes.collect(),
         work: Vec::new(),
         commit: None,
     };
@@ -223,15 +227,6 @@ pub fn perform(
     let _ = snapshots.settle();
     done.commit = outcome.commit.filter(|_| outcome.changed);
     Ok(done)
-}
-
-fn change(write: &FileWrite) -> (PathBuf, ChangeKind) {
-    let kind = match (&write.old, &write.new) {
-        (None, _) => ChangeKind::Added,
-        (_, None) => ChangeKind::Deleted,
-        _ => ChangeKind::Changed,
-    };
-    (write.path.clone(), kind)
 }
 
 /// Makes the message of the commits: the words of the batches, oldest first.
