@@ -216,12 +216,10 @@ impl Snapshots {
     /// Lists what is left out at these paths (relative to the root) and those that were guarded, or was when it was saved.
     pub(super) fn left_out_now(&mut self, paths: &[PathBuf]) -> Vec<PathBuf> {
         let _working = self.store.relief.working();
-        let GuardedPaths {
-            paths: mut all,
-            mut files,
-        } = std::mem::take(&mut self.guarded);
-        all.extend_from_slice(paths);
-        if let Ok(Some(saved)) = self.left_out(&all, false) {
+        let mut guarded = std::mem::take(&mut self.guarded);
+        guarded.paths.extend_from_slice(paths);
+        let mut files = guarded.files;
+        if let Ok(Some(saved)) = self.left_out(&guarded.paths, false) {
             let is_lost = |file: &PathBuf| self.untracked.is_lost(&self.store.root.join(file));
             files.extend(saved.into_iter().filter(|file| !is_lost(file)));
         }
@@ -230,7 +228,7 @@ impl Snapshots {
         {
             // What is gone can be known from there only; and what git tracks by now goes on there until the next batch, as
             // undo has it back from there.
-            for path in &all {
+            for path in &guarded.paths {
                 let itself = theirs.get_path(path, 0).map(|_| path.clone());
                 let known = look::below(&theirs, path).map(|entry| look::path_of(&entry));
                 files.extend(known.chain(itself));

@@ -205,7 +205,7 @@ impl ExcludeFile {
             None => {
                 let make = || {
                     let git_dir = git_dir.canonicalize()?;
-                    Ok(OpenFolder::open(&git_dir)?.make_folder(Path::new(FOLDER))?)
+                    OpenFolder::open(&git_dir)?.make_folder(Path::new(FOLDER))
                 };
                 made = make().map_err(|why: io::Error| failed(&self.path, why))?;
                 &made

@@ -13,7 +13,7 @@ use super::error::GitResult;
 use super::history::{Saved, first_parent, first_parents};
 use super::recorded::INTENT_TO_ADD;
 use super::stage::Staged;
-use super::tree::{self, TreeEdit};
+use super::tree::{self, TreeEdits};
 use super::{SnapshotError, Store};
 use crate::world::folder::if_there;
 
@@ -175,15 +175,13 @@ impl Store {
         paths: &BTreeSet<PathBuf>,
     ) -> GitResult<Option<Oid>> {
         let saved = paths.iter().filter(|path| !self.rules.is_left_out(path));
-        let edits: Vec<TreeEdit<'_>> = saved
+        let edits: TreeEdits<'_> = saved
             .map(|path| {
                 let entry = index.get_path(path, 0);
                 // What is only announced is nothing yet: git commits none of it either.
                 let entry = entry.filter(|entry| entry.flags_extended & INTENT_TO_ADD == 0);
-                TreeEdit {
-                    path: path.as_os_str().as_bytes(),
-                    now: entry.map(|entry| (entry.id, entry.mode)),
-                }
+                let now = entry.map(|entry| (entry.id, entry.mode));
+                (path.as_os_str().as_bytes(), now)
             })
             .collect();
         match tree::rewrite(&self.repo, base, &edits)? {

@@ -33,44 +33,40 @@ const PAUSE: Duration = Duration::from_millis(2);
 const SHOWN: usize = 600;
 const MOST: u64 = 16 * 1024 * 1024;
 
-/// A commit's content, once its tree is written.
-pub(super) struct NewCommit<'n> {
-    pub(super) author: &'n Signature<'n>,
-    pub(super) committer: &'n Signature<'n>,
-    pub(super) text: &'n str,
-    pub(super) tree: &'n Tree<'n>,
-    pub(super) parents: &'n [&'n Commit<'n>],
-}
-
 /// The tree that a hook refused last, when, and why. A listener tries a refused batch again every few seconds, and a hook
 /// may be a whole test suite: it is asked about the same tree once a minute.
 static REFUSED: Mutex<Option<(PathBuf, Oid, Instant, String)>> = Mutex::new(None);
 const ASK_AGAIN: Duration = Duration::from_secs(60);
 
 impl Store {
-    /// Writes a commit that nothing points to, signed where that is wished.
-    pub(super) fn make(&self, new: &NewCommit<'_>) -> GitResult<Oid> {
+    /// Writes a commit that nothing points to, signed where that is wished. The names are those of its author and its committer.
+    pub(super) fn make(
+        &self,
+        names: [&Signature<'_>; 2],
+        tree: &Tree<'_>,
+        text: &str,
+        parents: &[Commit<'_>],
+    ) -> GitResult<Oid> {
         if !self.rules.options.sign {
-            let (author, committer) = (new.author, new.committer);
-            let made = self
-                .repo
-                .commit(None, author, committer, new.text, new.tree, new.parents);
-            return Ok(made?);
+            let [author, committer] = names;
+            let parents: Vec<&Commit<'_>> = parents.iter().collect();
+            let repo = &self.repo;
+            return Ok(repo.commit(None, author, committer, text, tree, &parents)?);
         }
         let mut git = self.git(&self.index_path())?;
         // Else git would name another encoding in the commit, where the user has set one.
         git.args(["-c", "i18n.commitEncoding=UTF-8", "commit-tree", "-S"]);
-        for parent in new.parents {
+        for parent in parents {
             git.arg("-p").arg(parent.id().to_string());
         }
-        git.args(["-F", "-"]).arg(new.tree.id().to_string());
-        for (role, who) in [("AUTHOR", new.author), ("COMMITTER", new.committer)] {
+        git.args(["-F", "-"]).arg(tree.id().to_string());
+        for (role, who) in ["AUTHOR", "COMMITTER"].into_iter().zip(names) {
             let bytes = |bytes| <OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(bytes);
             git.env(format!("GIT_{role}_NAME"), bytes(who.name_bytes()))
                 .env(format!("GIT_{role}_EMAIL"), bytes(who.email_bytes()))
                 .env(format!("GIT_{role}_DATE"), date(who));
         }
-        let ran = self.see_through(git, new.text)?;
+        let ran = self.see_through(git, text)?;
         let id = String::from_utf8_lossy(&ran.out).trim().to_owned();
         match (ran.trouble, Oid::from_str(&id)) {
             (None, Ok(id)) => Ok(id),

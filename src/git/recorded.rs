@@ -131,32 +131,31 @@ pub(super) fn otherwise(
         Some(tree) => tree::folder(repo, tree, from)?,
         None => None,
     };
-    compare(repo, here.as_ref(), Some(folder), from, &mut paths)?;
+    compare(repo, here.as_ref(), folder, from, &mut paths)?;
     Ok(paths)
 }
 
 fn compare(
     repo: &Repository,
     tree: Option<&Tree<'_>>,
-    folder: Option<&IndexFolder<'_>>,
+    folder: &IndexFolder<'_>,
     path: &Path,
     paths: &mut BTreeSet<PathBuf>,
 ) -> Result<(), git2::Error> {
-    if let (Some(tree), Some(folder)) = (tree, folder)
-        && tree.id() == folder.id
-    {
+    if tree.is_some_and(|tree| tree.id() == folder.id) {
         return Ok(());
     }
+    let nothing = IndexFolder::of(0, &[])?;
     for entry in tree.into_iter().flatten() {
         let name = entry.name_bytes();
         let path = path.join(OsStr::from_bytes(name));
         if entry.kind() == Some(ObjectType::Tree) {
             let tree = repo.find_tree(entry.id())?;
-            let below = folder.and_then(|folder| Some(&folder.folders[folder.folder(name)?].1));
-            compare(repo, Some(&tree), below, &path, paths)?;
+            let below = folder.folder(name).map(|at| &folder.folders[at].1);
+            compare(repo, Some(&tree), below.unwrap_or(&nothing), &path, paths)?;
             continue;
         }
-        let file = folder.and_then(|folder| Some(folder.files[folder.file(name)?].1));
+        let file = folder.file(name).map(|at| folder.files[at].1);
         let mode = entry.filemode().cast_unsigned();
         if file.is_none_or(|file| (file.id, file.mode) != (entry.id(), mode)) {
             paths.insert(path);
@@ -166,12 +165,12 @@ fn compare(
         let entry = tree.and_then(|tree| tree.get_name_bytes(name));
         entry.is_some_and(|entry| (entry.kind() == Some(ObjectType::Tree)) == is_tree)
     };
-    for (name, entry) in folder.into_iter().flat_map(|folder| &folder.files) {
+    for (name, entry) in &folder.files {
         if !has(name, false) {
             paths.insert(look::path_of(entry));
         }
     }
-    for (name, below) in folder.into_iter().flat_map(|folder| &folder.folders) {
+    for (name, below) in &folder.folders {
         if !has(name, true) {
             below.each(&mut |entry| paths.extend([look::path_of(entry)]));
         }

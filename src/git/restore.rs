@@ -70,16 +70,12 @@ impl Store {
                 continue;
             };
             let is_submodule = [old.mode(), new.mode()].contains(&FileMode::Commit);
-            let Some(below) = self.below_root(path) else {
-                continue;
-            };
             if is_submodule || self.rules.is_left_out(path) {
                 continue;
             }
-            changes.push(PathChange {
-                path: below,
-                held: [&old, &new].map(|file| ContentId::of(file.id(), file.mode().into())),
-            });
+            let held = [old, new].map(|file| ContentId::of(file.id(), file.mode().into()));
+            let below = self.below_root(path);
+            changes.extend(below.map(|path| PathChange { path, held }));
         }
         changes.sort();
         Ok(changes)

@@ -6,7 +6,6 @@ use git2::{Commit, Index, Oid, Signature, Tree};
 
 use super::error::GitResult;
 use super::outcome::{SaveOutcome, UsersWork};
-use super::program::NewCommit;
 use super::stage::{Gathered, Staging, Takes};
 use super::untracked::UntrackedState;
 use super::{Message, Operation, SnapshotError, Store, UntrackedRule, walk};
@@ -210,13 +209,7 @@ impl Store {
         let who = self.author()?;
         let parents = self.parents(head)?;
         let text = self.commit_msg(tree, message)?;
-        let made = self.make(&NewCommit {
-            author: &who,
-            committer: &who,
-            text: &text,
-            tree: &self.repo.find_tree(tree)?,
-            parents: &parents.iter().collect::<Vec<_>>(),
-        })?;
+        let made = self.make([&who, &who], &self.repo.find_tree(tree)?, &text, &parents)?;
         let first = text.lines().next().unwrap_or_default();
         let kind = if parents.is_empty() {
             "commit (initial)"

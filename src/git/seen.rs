@@ -29,15 +29,12 @@ impl Snapshots {
         let prepared = self
             .store
             .prepare(scope, since.as_ref(), &mut self.untracked)?;
-        let seen = prepared.tree.or(since.map(|tree| tree.id()));
+        let tip = self.store.tip()?.map(|tip| tip.tree_id());
+        let tree = prepared.tree.or(since.map(|tree| tree.id())).or(tip);
         let left_out = self.left_out_now(paths.unwrap_or_default());
         if !self.store.is_private() {
             self.leave_unsaved(left_out, paths.is_none())?;
         }
-        let tree = match seen {
-            Some(tree) => Some(tree),
-            None => self.store.tip()?.map(|tip| tip.tree_id()),
-        };
         Ok(tree.map(|tree| tree.to_string()))
     }
 

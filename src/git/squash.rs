@@ -13,7 +13,6 @@ use git2::{Commit, ObjectType, Oid, Sort};
 use super::error::GitResult;
 use super::history::{Saved, first_parents};
 use super::message::{CommitStep, Message};
-use super::program::NewCommit;
 use super::store::if_found;
 use super::{SnapshotError, Snapshots, Store, subject};
 
@@ -488,13 +487,8 @@ impl Store {
     fn make_on(&self, like: &Commit<'_>, text: &str, parents: &[Oid]) -> GitResult<Oid> {
         let found = parents.iter().map(|id| self.repo.find_commit(*id));
         let parents = found.collect::<Result<Vec<_>, _>>()?;
-        self.make(&NewCommit {
-            author: &like.author(),
-            committer: &like.committer(),
-            text,
-            tree: &like.tree()?,
-            parents: &parents.iter().collect::<Vec<_>>(),
-        })
+        let names = [&like.author(), &like.committer()];
+        self.make(names, &like.tree()?, text, &parents)
     }
 
     /// The same commit to the byte, with other parents and without a signature.

@@ -30,42 +30,11 @@ pub(super) struct Staging<'s> {
     /// The comparison with the files, by the settings of the repository.
     walk: IndexWalk<'s>,
     config: Config,
-    base: Base<'s>,
-    seen: Gathered,
-}
-
-/// The commit that is saved on.
-struct Base<'s> {
-    tree: Option<Tree<'s>>,
+    /// The tree of the commit that is saved on.
+    base: Option<Tree<'s>>,
     /// All contents that it has, once that was asked.
     contents: OnceCell<HashSet<Oid>>,
-}
-
-impl Base<'_> {
-    fn has(&self, path: &Path) -> bool {
-        let tree = self.tree.as_ref();
-        tree.is_some_and(|tree| tree.get_path(path).is_ok())
-    }
-
-    fn has_file(&self, path: &Path) -> bool {
-        has_file(self.tree.as_ref(), path)
-    }
-
-    /// True if the commit has that content somewhere.
-    fn has_content(&self, content: Oid) -> bool {
-        let contents = self.contents.get_or_init(|| {
-            let mut contents = HashSet::new();
-            if let Some(tree) = &self.tree {
-                // As far as it can be read.
-                let _ = tree.walk(TreeWalkMode::PreOrder, |_, entry| {
-                    contents.insert(entry.id());
-                    TreeWalkResult::Ok
-                });
-            }
-            contents
-        });
-        contents.contains(&content)
-    }
+    seen: Gathered,
 }
 
 fn has_file(tree: Option<&Tree<'_>>, path: &Path) -> bool {
@@ -122,10 +91,8 @@ impl<'s> Staging<'s> {
             store,
             untracked,
             index,
-            base: Base {
-                tree: base.cloned(),
-                contents: OnceCell::new(),
-            },
+            base: base.cloned(),
+            contents: OnceCell::new(),
             seen: Gathered::default(),
         })
     }
@@ -149,7 +116,7 @@ impl<'s> Staging<'s> {
             tracked: mut files,
             mut untracked,
         } = self.differing_in(root, &folder)?;
-        let mut paths = recorded::otherwise(&store.repo, self.base.tree.as_ref(), root, &folder)?;
+        let mut paths = recorded::otherwise(&store.repo, self.base.as_ref(), root, &folder)?;
         let mut late = BTreeSet::new();
         if splits {
             (self.seen.first, late) = store.staged_tree(self.index, &paths)?;
@@ -193,7 +160,8 @@ impl<'s> Staging<'s> {
             self.untracked.expect_copies(store, untracked);
         }
         for path in untracked {
-            let is_own = is_beside && self.base.has_file(path) && !has_file(users.as_ref(), path);
+            let is_own =
+                is_beside && has_file(self.base.as_ref(), path) && !has_file(users.as_ref(), path);
             let is_taken = match takes {
                 _ if is_own => true,
                 Takes::All => !store.is_secret(path),
@@ -217,7 +185,7 @@ impl<'s> Staging<'s> {
     /// True for an untracked file that a command made and that goes into the index. One that does not is told.
     fn takes_made(&mut self, path: &Path, moved: &mut BTreeSet<PathBuf>) -> bool {
         // What the index had, a command took out of it.
-        if self.base.has_file(path) || untracked::is_below(path, moved) {
+        if has_file(self.base.as_ref(), path) || untracked::is_below(path, moved) {
             return false;
         }
         if let Some((folder, of)) = self.untracked.moved_folder(self.store, path) {
@@ -239,7 +207,7 @@ impl<'s> Staging<'s> {
     fn taken_out(&self, differing: &BTreeSet<PathBuf>) -> GitResult<BTreeSet<PathBuf>> {
         let mut out = BTreeSet::new();
         for path in differing {
-            if self.base.has(path)
+            if self.was_there(path)
                 && self.index.get_path(path, 0).is_none()
                 && !self.store.rules.is_left_out(path)
                 && find(&self.store.top, path)? != PathKind::Nothing
@@ -263,7 +231,7 @@ impl<'s> Staging<'s> {
     fn unstage(&mut self, differing: &BTreeSet<PathBuf>) -> GitResult<Vec<PathBuf>> {
         let mut out = Vec::new();
         for path in differing {
-            if self.base.has(path) || self.untracked.before.staged.contains(path) {
+            if self.was_there(path) || self.untracked.before.staged.contains(path) {
                 continue;
             }
             let Some(entry) = self.index.get_path(path, 0) else {
@@ -302,14 +270,31 @@ impl<'s> Staging<'s> {
         Ok(out)
     }
 
+    /// True if the commit has something at a path.
+    fn was_there(&self, path: &Path) -> bool {
+        let base = self.base.as_ref();
+        base.is_some_and(|tree| tree.get_path(path).is_ok())
+    }
+
     /// True if the commit has the content of a file, perhaps elsewhere: then that is known, and the file may only be moved.
     fn has_content_of(&self, path: &Path) -> bool {
         let place = self.store.top.join(path);
         if opened(&place).is_none() || is_huge(&place) {
             return false;
         }
+        let contents = self.contents.get_or_init(|| {
+            let mut contents = HashSet::new();
+            if let Some(tree) = &self.base {
+                // As far as it can be read.
+                let _ = tree.walk(TreeWalkMode::PreOrder, |_, entry| {
+                    contents.insert(entry.id());
+                    TreeWalkResult::Ok
+                });
+            }
+            contents
+        });
         let content = Oid::hash_file(ObjectType::Blob, place);
-        content.is_ok_and(|content| self.base.has_content(content))
+        content.is_ok_and(|content| contents.contains(&content))
     }
 
     fn leave_off(&mut self, path: &Path, why: OffReason) {

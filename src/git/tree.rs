@@ -26,11 +26,8 @@ pub(super) fn folder<'r>(
 
 const FOLDER: i32 = 0o040_000;
 
-/// A path, and what it is to be: a blob or gitlink with its mode, or nothing.
-pub(super) struct TreeEdit<'p> {
-    pub(super) path: &'p [u8],
-    pub(super) now: Option<(Oid, u32)>,
-}
+/// Paths, and what each is to be: a blob or gitlink with its mode, or nothing.
+pub(super) type TreeEdits<'p> = BTreeMap<&'p [u8], Option<(Oid, u32)>>;
 
 /// Writes `base` with the edits made; none if nothing is left in it.
 ///
@@ -39,21 +36,16 @@ pub(super) struct TreeEdit<'p> {
 pub(super) fn rewrite(
     repo: &Repository,
     base: Option<&Tree<'_>>,
-    edits: &[TreeEdit<'_>],
+    edits: &TreeEdits<'_>,
 ) -> Result<Option<Oid>, git2::Error> {
-    let mut here = BTreeMap::new();
-    let mut below: BTreeMap<&[u8], Vec<TreeEdit<'_>>> = BTreeMap::new();
-    for edit in edits {
-        match memchr::memchr(b'/', edit.path) {
-            None => drop(here.insert(edit.path, edit.now)),
-            Some(slash) => below
-                .entry(&edit.path[..slash])
-                .or_default()
-                .push(TreeEdit {
-                    path: &edit.path[slash + 1..],
-                    now: edit.now,
-                }),
-        }
+    let mut here = TreeEdits::new();
+    let mut below: BTreeMap<&[u8], TreeEdits<'_>> = BTreeMap::new();
+    for (path, now) in edits {
+        let (edits, path) = match memchr::memchr(b'/', path) {
+            None => (&mut here, *path),
+            Some(slash) => (below.entry(&path[..slash]).or_default(), &path[slash + 1..]),
+        };
+        edits.insert(path, *now);
     }
 
     let mut builder = repo.treebuilder(base)?;

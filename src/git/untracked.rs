@@ -424,12 +424,8 @@ impl UntrackedState {
 
     /// Notes the contents of what a command made and looks like a secret, by path: it may have made a copy as well.
     pub(super) fn expect_copies(&mut self, store: &Store, made: &BTreeSet<PathBuf>) {
-        let is_small = |path: &&PathBuf| {
-            let data = fs::symlink_metadata(store.top.join(path));
-            data.is_ok_and(|data| data.is_file() && data.len() <= SMALL)
-        };
-        let secrets = made.iter().filter(is_small);
-        let secrets = secrets.filter(|path| self.is_new(path) && store.is_secret(path));
+        let made = made.iter();
+        let secrets = made.filter(|path| self.is_new(path) && store.is_secret(path));
         let contents: Vec<_> = secrets
             .filter_map(|path| Some((store.content_of(path)?, path.clone())))
             .collect();

@@ -52,12 +52,8 @@ pub(super) struct Doubts {
     pub(super) others: Vec<PathBuf>,
 }
 
-/// The doubts about one folder, and the folders in it.
-#[derive(Default)]
-struct FolderDoubts<'f> {
-    doubts: Doubts,
-    below: Vec<(PathBuf, &'f IndexFolder<'f>)>,
-}
+/// A folder to look at, as the index has it.
+type FolderToSee<'f> = (PathBuf, &'f IndexFolder<'f>);
 
 impl<'w> IndexWalk<'w> {
     /// A walk by the settings of a repository whose index was written then.
@@ -80,17 +76,19 @@ impl<'w> IndexWalk<'w> {
         while !level.is_empty() {
             let seen = in_threads(&level, |(path, folder)| self.look(path, folder));
             level = Vec::new();
-            for mut seen in seen {
-                all.tracked.append(&mut seen.doubts.tracked);
-                all.others.append(&mut seen.doubts.others);
-                level.append(&mut seen.below);
+            for (seen, below) in seen {
+                all.tracked.extend(seen.tracked);
+                all.others.extend(seen.others);
+                level.extend(below);
             }
         }
         all
     }
 
-    fn look<'f>(&self, path: &Path, folder: &'f IndexFolder<'f>) -> FolderDoubts<'f> {
-        let mut seen = FolderDoubts::default();
+    /// Looks at one folder; returns with it the folders in it that are to be looked at.
+    fn look<'f>(&self, path: &Path, folder: &'f IndexFolder<'f>) -> (Doubts, Vec<FolderToSee<'f>>) {
+        let mut seen = Doubts::default();
+        let mut inside = Vec::new();
         let mut missing = vec![true; folder.files.len()];
         let mut gone = vec![true; folder.folders.len()];
         let mut meet = |item: io::Result<DirEntry>| -> io::Result<()> {
@@ -105,16 +103,16 @@ impl<'w> IndexWalk<'w> {
             match (below, folder.file(bytes)) {
                 (Some(at), _) => {
                     gone[at] = false;
-                    seen.below.push((path.join(&name), &folder.folders[at].1));
+                    inside.push((path.join(&name), &folder.folders[at].1));
                 }
                 (None, Some(at)) if !is_folder || is_gitlink(folder.files[at].1) => {
                     missing[at] = false;
                     let entry = folder.files[at].1;
                     if self.is_doubtful(entry, || item.metadata())? {
-                        seen.doubts.tracked.push(look::path_of(entry));
+                        seen.tracked.push(look::path_of(entry));
                     }
                 }
-                _ => seen.doubts.others.push(path.join(&name)),
+                _ => seen.others.push(path.join(&name)),
             }
             Ok(())
         };
@@ -123,11 +121,11 @@ impl<'w> IndexWalk<'w> {
             .and_then(|mut items| items.try_for_each(&mut meet))
             .is_err()
         {
-            seen.doubts.others.push(path.to_path_buf());
+            seen.others.push(path.to_path_buf());
         }
         let mut miss = |entry: &IndexEntry| {
             if !is_gitlink(entry) && !is_kept(entry) {
-                seen.doubts.tracked.push(look::path_of(entry));
+                seen.tracked.push(look::path_of(entry));
             }
         };
         for ((_, entry), _) in folder.files.iter().zip(missing).filter(|(_, is)| *is) {
@@ -136,7 +134,7 @@ impl<'w> IndexWalk<'w> {
         for ((_, folder), _) in folder.folders.iter().zip(gone).filter(|(_, is)| *is) {
             folder.each(&mut miss);
         }
-        seen
+        (seen, inside)
     }
 
     fn is_doubtful(

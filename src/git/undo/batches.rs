@@ -77,10 +77,7 @@ impl BatchHistory {
         let mut reverts = Reverts::default();
         let mut all = Histories {
             own: stores[0].tip()?,
-            aside: match stores.get(1) {
-                Some(aside) => aside.tip()?,
-                None => None,
-            },
+            aside: stores.get(1).map_or(Ok(None), |aside| aside.tip())?,
             waiting: None,
             seen: HashSet::new(),
         };

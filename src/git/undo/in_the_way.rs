@@ -10,13 +10,9 @@ use super::{BatchCommits, SHOWN, UndoError};
 use crate::git::history::first_parents;
 use crate::git::{CommitStep, ContentId, Message, Saved, SnapshotError, Store, short};
 
-/// A path that is not as it was left, and why.
-#[derive(Debug)]
-pub struct InTheWay {
-    path: PathBuf,
-    /// The sentences on who changed it, newest first, and what reverts that; none where nobody knows.
-    by: Vec<String>,
-}
+/// The paths that are not as they were left, each with the sentences on who changed it, newest first; with none where nobody
+/// knows.
+type Obstacles = BTreeMap<PathBuf, Vec<String>>;
 
 /// The user has not committed it.
 const EDIT: &str =
@@ -57,9 +53,9 @@ fn sentence(id: &str, message: &Message) -> String {
 }
 
 /// Says what is in the way, a line for each path.
-pub(super) fn list(all: &[InTheWay], how: &str) -> String {
+pub(super) fn list(all: &Obstacles, how: &str) -> String {
     let mut text = String::new();
-    for InTheWay { path, by } in all.iter().take(SHOWN) {
+    for (path, by) in all.iter().take(SHOWN) {
         let colon = if by.is_empty() { "" } else { ": " };
         let by = by.join("; ");
         text += &format!("\n  `{}` changed since{how}{colon}{by}", path.display());
@@ -78,9 +74,8 @@ pub(super) fn name(
     stores: &[&Store],
     groups: &[BatchCommits],
     paths: Vec<PathBuf>,
-) -> Result<Vec<InTheWay>, UndoError> {
-    let mut by: BTreeMap<PathBuf, Vec<String>> =
-        paths.into_iter().map(|path| (path, Vec::new())).collect();
+) -> Result<Obstacles, UndoError> {
+    let mut by: Obstacles = paths.into_iter().map(|path| (path, Vec::new())).collect();
     for (at, store) in stores.iter().enumerate() {
         let commits = groups.iter().flat_map(|group| &group.commits);
         let chosen: HashSet<&str> = commits
@@ -89,8 +84,7 @@ pub(super) fn name(
             .collect();
         add_obstacles(store, &chosen, &mut by)?;
     }
-    let in_the_way = by.into_iter().map(|(path, by)| InTheWay { path, by });
-    Ok(in_the_way.collect())
+    Ok(by)
 }
 
 /// A path on the way back through a history.
@@ -125,7 +119,7 @@ impl PathWalk {
 fn add_obstacles(
     store: &Store,
     chosen: &HashSet<&str>,
-    by: &mut BTreeMap<PathBuf, Vec<String>>,
+    by: &mut Obstacles,
 ) -> Result<(), UndoError> {
     let mut walked: Vec<Commit<'_>> = Vec::new();
     let mut left = chosen.len();

@@ -6,7 +6,7 @@ mod in_the_way;
 mod looking;
 mod plan;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::error::list;
@@ -14,7 +14,6 @@ use super::{ChangeKind, CommitStep, Message, SnapshotError, Snapshots, UsersWork
 use crate::world::workspace::{Disk, FsError};
 
 pub use batches::{BatchCommits, Mark, marks, newest};
-pub use in_the_way::InTheWay;
 pub use looking::{LookStep, ShownState, step};
 use plan::{FileWrite, plan};
 
@@ -113,12 +112,12 @@ pub enum UndoError {
         "nothing was done, because these changes are in the way:{}\ntry `--keep`, which merges them unless the same lines changed",
         in_the_way::list(.0, "")
     )]
-    Changed(Vec<InTheWay>),
+    Changed(BTreeMap<PathBuf, Vec<String>>),
     #[error(
         "nothing was done, because these changes are in the way:{}\n`--keep` cannot merge changes to the same lines",
         in_the_way::list(.0, " in the same lines")
     )]
-    Collides(Vec<InTheWay>),
+    Collides(BTreeMap<PathBuf, Vec<String>>),
     #[error(
         "git cannot save {} as it is now, so nothing was done: move it away, then try again",
         list(.0, SHOWN)
