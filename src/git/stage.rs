@@ -112,10 +112,8 @@ impl<'s> Staging<'s> {
         let root = &store.root;
         let entries = recorded::entries_below(self.index, root);
         let folder = IndexFolder::new(root, &entries)?;
-        let Differing {
-            tracked: mut files,
-            mut untracked,
-        } = self.differing_in(root, &folder)?;
+        let differing = self.differing_in(root, &folder)?;
+        let (mut files, mut untracked) = (differing.tracked, differing.untracked);
         let mut paths = recorded::otherwise(&store.repo, self.base.as_ref(), root, &folder)?;
         let mut late = BTreeSet::new();
         if splits {
@@ -464,10 +462,7 @@ impl<'s> Staging<'s> {
 
     fn differing_below(&mut self, from: &Path, places: &[PathBuf]) -> GitResult<BTreeSet<PathBuf>> {
         let entries = recorded::entries_below(self.index, from);
-        let Differing {
-            tracked: mut files,
-            untracked,
-        } = self.differing_in(from, &IndexFolder::new(from, &entries)?)?;
+        let differing = self.differing_in(from, &IndexFolder::new(from, &entries)?)?;
         let (store, index) = (self.store, &*self.index);
         let was_tracked = |path: &PathBuf| {
             let name = path.strip_prefix(from).unwrap_or(path);
@@ -479,7 +474,8 @@ impl<'s> Staging<'s> {
                 || was_tracked(path)
                 || !store.rules.leaves_untracked() && !store.is_secret(path)
         };
-        files.extend(untracked.into_iter().filter(is_taken));
+        let mut files = differing.tracked;
+        files.extend(differing.untracked.into_iter().filter(is_taken));
         Ok(files)
     }
 

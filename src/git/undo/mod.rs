@@ -14,7 +14,7 @@ use super::{ChangeKind, CommitStep, Message, SnapshotError, Snapshots, UsersWork
 use crate::world::workspace::{Disk, FsError};
 
 pub use batches::{BatchCommits, Mark, marks, newest};
-pub use looking::{LookStep, ShownState, step};
+pub use looking::{LookStep, OlderState, step};
 use plan::{FileWrite, plan};
 
 /// The number of paths that a message shows.
