@@ -273,19 +273,15 @@ impl Snapshots {
                 look.found.by_content.insert(entry.id, path);
             }
         }
-        let Looked {
-            untracked,
-            ignored,
-            repositories,
-            ..
-        } = &self.untracked.looked;
+        let looked = &self.untracked.looked;
         // What a command of this batch made is no secret by itself.
-        let untracked = untracked.iter().filter(|path| !self.untracked.is_new(path));
-        for path in untracked.chain(&store.rules.never) {
+        let untracked = looked.untracked.iter();
+        let of_user = untracked.filter(|path| !self.untracked.is_new(path));
+        for path in of_user.chain(&store.rules.never) {
             look.see(path);
         }
         look.files = IGNORED;
-        for path in ignored.iter().chain(repositories) {
+        for path in looked.ignored.iter().chain(&looked.repositories) {
             look.see(path);
         }
         for folder in &self.untracked.before.folders {
