@@ -9,7 +9,7 @@ use crate::clock;
 use crate::cmd;
 use crate::cmd::history::ProjectHistory;
 use crate::error::Error;
-use crate::git::undo::{self, LookStep, ShownState, UndoError};
+use crate::git::undo::{self, LookStep, UndoError};
 use crate::git::{self, CommitStep, Message, Stop};
 use crate::report::one_line;
 
@@ -54,8 +54,8 @@ fn go(history: &mut ProjectHistory, to: LookStep) -> Result<ExitCode, Error> {
     };
     let shown = undo::step(&mut history.snapshots, &mut history.disk, to, &message)?;
     let said = match shown {
-        ShownState::Present => "the files are in their present state again\n".to_owned(),
-        ShownState::Older(stop, distance) => format!(
+        None => "the files are in their present state again\n".to_owned(),
+        Some((stop, distance)) => format!(
             "{distance} back: {}\nreturn to the present with `clada step-forward --end`, or continue from here with `clada step-forward --stay`\n",
             name(&stop)
         ),

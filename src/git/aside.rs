@@ -3,21 +3,21 @@
 //! root, in a plain folder to the one that is there. Commits nothing else, and is never a reason not to run a task.
 
 use std::cell::OnceCell;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::{fmt, fs};
 
-use git2::{IndexEntry, Repository};
+use git2::{Config, Index, Repository};
 
 use super::at::find;
 use super::error::GitResult;
-use super::recorded::is_kept;
+use super::history::first_parents;
+use super::recorded::{self, IndexFolder, is_kept};
 use super::rules::SaveRules;
-use super::stage::Staging;
 use super::untracked::{UntrackedState, is_below};
 use super::walk::{self, IndexWalk};
 use super::{
-    CommitStep, History, Message, SaveOutcome, SaveScope, Skipped, SnapshotError, Snapshots, Store,
+    CommitStep, Message, SaveOutcome, SaveScope, Saved, Skipped, SnapshotError, Snapshots, Store,
     look, private,
 };
 use crate::reply::path::is_git;
@@ -44,7 +44,8 @@ pub struct Lost {
 /// A search for files that no save takes in. All paths are relative to the repository's top.
 struct UnsavedSearch<'s> {
     snapshots: &'s Snapshots,
-    staging: Staging<'s>,
+    index: Index,
+    config: Config,
     /// Only what is not saved yet is looked for.
     not_saved: bool,
     files: BTreeSet<PathBuf>,
@@ -57,21 +58,20 @@ impl Snapshots {
     pub fn guard(&mut self, paths: &[PathBuf], message: &Message) -> Vec<Lost> {
         let _working = self.store.relief.working();
         let mut lost = Vec::new();
-        let files = match self.left_out(paths, true) {
-            Ok(Some(files)) => files,
-            // Each by itself may do.
-            _ => {
-                let mut files = Vec::new();
-                for path in paths {
-                    match self.left_out(std::slice::from_ref(path), true) {
-                        Ok(None) => lost.push(Lost::of(path, self.too_much())),
-                        Ok(Some(some)) => files.extend(some),
-                        Err(why) => lost.push(Lost::of(path, why)),
-                    }
-                }
-                files
-            }
-        };
+        // Each by itself may do.
+        let files = self.left_out(paths, true).ok().flatten();
+        let files = files.unwrap_or_else(|| {
+            let each = paths.iter().flat_map(|path| {
+                let why = match self.left_out(std::slice::from_ref(path), true) {
+                    Ok(Some(files)) => return files,
+                    Ok(None) => self.too_much(),
+                    Err(why) => why.to_string(),
+                };
+                lost.push(Lost::of(path, why));
+                Vec::new()
+            });
+            each.collect()
+        });
         self.guarded.paths.extend(paths.iter().cloned());
         self.guarded.files.extend(files.iter().cloned());
         if !files.is_empty() {
@@ -142,9 +142,7 @@ impl Snapshots {
         }
         let mut kept = Vec::new();
         if let Some(aside) = self.aside() {
-            let mut clean = CleanCheck::of(aside)?;
-            for entry in aside.index_now()?.iter() {
-                let path = look::path_of(&entry);
+            for (path, is_clean) in aside.compared()? {
                 untracked.remove(&path);
                 let place = store.root.join(&path);
                 let is_tracked = || {
@@ -154,7 +152,7 @@ impl Snapshots {
                 };
                 if before && is_tracked() {
                     kept.push((path, false));
-                } else if !clean.is_clean(&entry) {
+                } else if !is_clean {
                     kept.push((path, true));
                 }
             }
@@ -202,11 +200,10 @@ impl Snapshots {
             return Ok(false);
         }
         let store = Repository::open_bare(private::path_of(folder, options))?;
-        let mut history = History::from(Some(store.head()?.peel_to_commit()?));
-        for _ in 0..COMMITS {
-            let Some(saved) = history.next_saved()? else {
-                break;
-            };
+        let commits = first_parents(Some(store.head()?.peel_to_commit()?));
+        let ours = commits.filter_map(|commit| commit.map(|it| Saved::of(&it)).transpose());
+        for saved in ours.take(COMMITS) {
+            let saved = saved?;
             if saved.message.step != CommitStep::Before
                 && batches.contains(&saved.message.batch.as_str())
             {
@@ -219,12 +216,10 @@ impl Snapshots {
     /// Lists what is left out at these paths (relative to the root) and those that were guarded, or was when it was saved.
     pub(super) fn left_out_now(&mut self, paths: &[PathBuf]) -> Vec<PathBuf> {
         let _working = self.store.relief.working();
-        let GuardedPaths {
-            paths: mut all,
-            mut files,
-        } = std::mem::take(&mut self.guarded);
-        all.extend_from_slice(paths);
-        if let Ok(Some(saved)) = self.left_out(&all, false) {
+        let mut guarded = std::mem::take(&mut self.guarded);
+        guarded.paths.extend_from_slice(paths);
+        let mut files = guarded.files;
+        if let Ok(Some(saved)) = self.left_out(&guarded.paths, false) {
             let is_lost = |file: &PathBuf| self.untracked.is_lost(&self.store.root.join(file));
             files.extend(saved.into_iter().filter(|file| !is_lost(file)));
         }
@@ -233,7 +228,7 @@ impl Snapshots {
         {
             // What is gone can be known from there only; and what git tracks by now goes on there until the next batch, as
             // undo has it back from there.
-            for path in &all {
+            for path in &guarded.paths {
                 let itself = theirs.get_path(path, 0).map(|_| path.clone());
                 let known = look::below(&theirs, path).map(|entry| look::path_of(&entry));
                 files.extend(known.chain(itself));
@@ -298,7 +293,7 @@ impl Snapshots {
 
     fn open_aside(&self) -> GitResult<Store> {
         let (root, options) = (self.store.root_path(), &self.store.rules.options);
-        let opened = private::repository(&root, options)?;
+        let opened = private::repository(&root, None, options)?;
         let rules = SaveRules::of(options, true);
         let hurry = self.store.locks.hurry.clone();
         Ok(Store::new(opened, root.clone(), &root, rules, hurry))
@@ -308,12 +303,10 @@ impl Snapshots {
     /// `not_saved` only what was there when the batch began and was not saved then.
     fn left_out(&self, paths: &[PathBuf], not_saved: bool) -> GitResult<Option<Vec<PathBuf>>> {
         let store = &self.store;
-        let mut index = store.index_now()?;
-        let written = walk::written(&store.index_path());
-        let mut nothing = UntrackedState::default();
         let mut search = UnsavedSearch {
             snapshots: self,
-            staging: Staging::new(store, &mut nothing, &mut index, None, written)?,
+            index: store.index_now()?,
+            config: store.repo.config()?.snapshot()?,
             not_saved,
             files: BTreeSet::new(),
             bytes: 0,
@@ -403,15 +396,11 @@ impl UnsavedSearch<'_> {
     /// True if no save takes in the file or link at a place.
     fn leaves_out(&mut self, place: &Path) -> GitResult<bool> {
         let (snapshots, store) = (self.snapshots, &self.snapshots.store);
-        let recorded = self.staging.index.get_path(place, 0);
+        let recorded = self.index.get_path(place, 0);
         let kind = find(&store.top, place)?;
-        let is_withheld = self
-            .staging
-            .in_another_repository(place, recorded.is_some())
-            || self
-                .staging
-                .withheld(place, recorded.as_ref(), kind)?
-                .is_some();
+        let withheld = store.withheld(&self.config, place, recorded.as_ref(), kind)?;
+        let is_withheld = withheld.is_some()
+            || store.in_another_repository(&self.index, place, recorded.is_some());
         if is_withheld || recorded.is_some() {
             return Ok(is_withheld);
         }
@@ -426,52 +415,32 @@ impl UnsavedSearch<'_> {
 
     /// True if no save takes in a folder with all that is in it.
     fn leaves_out_whole(&self, place: &Path) -> GitResult<bool> {
-        let index = &*self.staging.index;
-        if place.as_os_str().is_empty() || look::below(index, place).next().is_some() {
+        let store = &self.snapshots.store;
+        if place.as_os_str().is_empty() || look::below(&self.index, place).next().is_some() {
             return Ok(false);
         }
-        let repo = &self.snapshots.store.repo;
-        Ok(self.staging.in_another_repository(&place.join("x"), false)
-            || repo.is_path_ignored(place.join(""))?)
+        Ok(
+            store.in_another_repository(&self.index, &place.join("x"), false)
+                || store.repo.is_path_ignored(place.join(""))?,
+        )
     }
 }
 
-/// A check of the entries of a store's index by the stat data of their files.
-struct CleanCheck<'s> {
-    top: &'s Path,
-    walk: IndexWalk<'s>,
-    /// Folders, with true if they are reached through no link: what is behind one is elsewhere.
-    real: HashMap<PathBuf, bool>,
-}
-
-impl<'s> CleanCheck<'s> {
-    fn of(store: &'s Store) -> GitResult<Self> {
-        let config = store.repo.config()?.snapshot()?;
-        let written = walk::written(&store.index_path());
-        Ok(Self {
-            top: &store.top,
-            walk: IndexWalk::by(&config, &store.top, written),
-            real: HashMap::new(),
-        })
-    }
-
-    fn is_clean(&mut self, entry: &IndexEntry) -> bool {
-        let path = look::path_of(entry);
-        self.is_real(path.parent().unwrap_or(Path::new(""))) && self.walk.is_clean(entry)
-    }
-
-    fn is_real(&mut self, folder: &Path) -> bool {
-        let Some(above) = folder.parent() else {
-            return true;
-        };
-        if let Some(known) = self.real.get(folder) {
-            return *known;
-        }
-        let at = self.top.join(folder);
-        let is_real =
-            self.is_real(above) && fs::symlink_metadata(at).is_ok_and(|data| data.is_dir());
-        self.real.insert(folder.to_path_buf(), is_real);
-        is_real
+impl Store {
+    /// The files of the index, each with true if it is as the index has it, by its stat data.
+    fn compared(&self) -> GitResult<Vec<(PathBuf, bool)>> {
+        let config = self.repo.config()?.snapshot()?;
+        let walk = IndexWalk::by(&config, &self.top, walk::written(&self.index_path()));
+        let top = Path::new("");
+        let entries = recorded::entries_below(&self.index_now()?, top);
+        let doubts = walk.doubts(top, &IndexFolder::new(top, &entries)?);
+        let doubts: HashSet<PathBuf> = doubts.tracked.into_iter().collect();
+        let paths = entries.iter().map(look::path_of);
+        let compared = paths.map(|path| {
+            let is_clean = !doubts.contains(&path);
+            (path, is_clean)
+        });
+        Ok(compared.collect())
     }
 }
 

@@ -7,11 +7,8 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::PathBuf;
 use std::time::UNIX_EPOCH;
 
-use sha2::{Digest, Sha256};
-
 use super::error::Beginner;
-use super::{SnapshotError, Store};
-use crate::text::hex::hex;
+use super::{SnapshotError, Store, private};
 
 /// The files in a git directory while something is in progress.
 const STATE: [&str; 8] = [
@@ -34,13 +31,12 @@ impl Store {
         let SnapshotError::Busy(operation, _) = why else {
             return why;
         };
-        if let Some(path) = self.mark_of_begun() {
-            let folder = path.parent().map(|folder| {
-                let mut how = DirBuilder::new();
-                how.recursive(true).mode(0o700).create(folder)
-            });
+        if let Some(path) = self.mark_of_begun()
+            && let Some(folder) = path.parent()
+        {
             // Without it the message is the one for whatever nobody knows of.
-            let _ = folder.transpose();
+            let mut how = DirBuilder::new();
+            let _ = how.recursive(true).mode(0o700).create(folder);
             let _ = fs::write(path, self.in_progress().join("\n"));
         }
         SnapshotError::Busy(operation, Beginner::Command)
@@ -60,8 +56,7 @@ impl Store {
     fn mark_of_begun(&self) -> Option<PathBuf> {
         let private = &self.rules.options.private;
         private.file_name()?;
-        let name = self.repo.path().as_os_str().as_encoded_bytes();
-        let name = hex(&Sha256::digest(name)[..16]);
+        let name = private::name_of(self.repo.path());
         Some(private.with_file_name(FOLDER).join(name))
     }
 

@@ -215,6 +215,15 @@ impl SnapshotError {
         }
     }
 
+    /// The same, where it is about the private repository at a path: that is never in the way.
+    pub(super) fn of_private(self, path: &Path) -> Self {
+        match self {
+            // What is looked at is not what the batch is about.
+            known @ (Self::Without(_) | Self::Looking) => known,
+            why => Without::Failed(path.to_path_buf(), Box::new(why)).into(),
+        }
+    }
+
     pub(super) fn is_lock(&self) -> bool {
         match self {
             Self::Locked(_) => true,

@@ -1,22 +1,20 @@
 //! The repository's own list of files that git is not to show, `info/exclude`. Owns how a line is added to it; never follows
 //! a link there, since a command may have put it there and clada writes outside every fence.
 
-use std::fs::File;
-use std::io::{self, Read, Write};
-use std::os::fd::OwnedFd;
+use std::fs::{File, Permissions};
+use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use git2::Repository;
-use rustix::fs::{
-    self, Access, AtFlags, FileType, Mode, OFlags, RawMode, accessat, fchmod, fstat, fsync,
-    mkdirat, openat, renameat, unlinkat,
-};
+use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use super::place::not_own;
 use super::relief::Relief;
 use super::{Discovered, canonical, discover};
+use crate::world::folder::{FolderError, OpenFolder, if_there};
 
 /// The largest list that is read.
 const LARGEST: u64 = 1024 * 1024;
@@ -118,7 +116,7 @@ impl SeenByGit {
         if text == list.text {
             return Ok(());
         }
-        list.replace(&text)
+        list.replace(&self.git_dir, &text)
     }
 }
 
@@ -143,62 +141,54 @@ fn pattern(name: &Path) -> Vec<u8> {
 struct ExcludeFile {
     path: PathBuf,
     /// None where it is missing; it is made only to be written to.
-    folder: Option<OwnedFd>,
-    git_dir: OwnedFd,
+    folder: Option<OpenFolder>,
     text: Vec<u8>,
     /// None where there is no list.
-    mode: Option<Mode>,
+    mode: Option<u32>,
 }
-
-/// A folder is opened so, to reach what is in it.
-const LISTED: OFlags = OFlags::RDONLY
-    .union(OFlags::DIRECTORY)
-    .union(OFlags::NOFOLLOW)
-    .union(OFlags::CLOEXEC);
 
 const FOLDER: &str = "info";
 const NAME: &str = "exclude";
 
 impl ExcludeFile {
     fn open(git_dir: &Path) -> Result<Self, ExcludeError> {
-        let path = git_dir.join(FOLDER).join(NAME);
-        let opened = fs::open(git_dir, LISTED.difference(OFlags::NOFOLLOW), Mode::empty());
         let mut list = Self {
+            path: git_dir.join(FOLDER).join(NAME),
             folder: None,
-            git_dir: opened.map_err(|why| failed(&path, why))?,
             text: Vec::new(),
             mode: None,
-            path,
         };
-        let folder = match openat(&list.git_dir, FOLDER, LISTED, Mode::empty()) {
+        let real = git_dir.canonicalize();
+        let real = real.map_err(|why| failed(&list.path, why))?;
+        let folder = match OpenFolder::open(&real.join(FOLDER)) {
             Ok(folder) => folder,
-            Err(Errno::NOENT) => return Ok(list),
-            // As a link is no directory either.
-            Err(Errno::LOOP | Errno::NOTDIR) => {
-                list.path.pop();
+            Err(FolderError::Io(why)) => match why.kind() {
+                ErrorKind::NotFound => return Ok(list),
+                ErrorKind::NotADirectory => return Err(ExcludeError::Link(git_dir.join(FOLDER))),
+                _ => return Err(failed(&list.path, why)),
+            },
+            Err(FolderError::Link(_)) => return Err(ExcludeError::Link(git_dir.join(FOLDER))),
+        };
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK;
+        match if_there(folder.open_file(&list.path, flags, 0)) {
+            Ok(Some(file)) => list.read(file)?,
+            Ok(None) => {}
+            Err(why) if Errno::from_io_error(&why) == Some(Errno::LOOP) => {
                 return Err(ExcludeError::Link(list.path));
             }
-            Err(why) => return Err(failed(&list.path, why)),
-        };
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        match openat(&folder, NAME, flags, Mode::empty()) {
-            Ok(file) => list.read(file)?,
-            Err(Errno::NOENT) => {}
-            Err(Errno::LOOP) => return Err(ExcludeError::Link(list.path)),
             Err(why) => return Err(failed(&list.path, why)),
         }
         list.folder = Some(folder);
         Ok(list)
     }
 
-    fn read(&mut self, file: OwnedFd) -> Result<(), ExcludeError> {
-        let found = fstat(&file).map_err(|why| failed(&self.path, why))?;
-        let is_file = FileType::from_raw_mode(found.st_mode).is_file();
-        if !is_file || u64::try_from(found.st_size).is_ok_and(|size| size > LARGEST) {
+    fn read(&mut self, file: File) -> Result<(), ExcludeError> {
+        let found = file.metadata().map_err(|why| failed(&self.path, why))?;
+        if !found.is_file() || found.len() > LARGEST {
             return Err(ExcludeError::NotAFile(self.path.clone()));
         }
-        self.mode = Some(Mode::from_raw_mode(found.st_mode));
-        let read = File::from(file).take(LARGEST).read_to_end(&mut self.text);
+        self.mode = Some(found.permissions().mode());
+        let read = file.take(LARGEST).read_to_end(&mut self.text);
         read.map(drop).map_err(|why| failed(&self.path, why))
     }
 
@@ -208,53 +198,50 @@ impl ExcludeFile {
     }
 
     /// Puts a new list into its place, whole.
-    fn replace(&self, text: &[u8]) -> Result<(), ExcludeError> {
-        let failed = |why: Errno| failed(&self.path, why);
+    fn replace(&self, git_dir: &Path, text: &[u8]) -> Result<(), ExcludeError> {
         let made;
         let folder = match &self.folder {
             Some(folder) => folder,
             None => {
-                mkdirat(&self.git_dir, FOLDER, Mode::from_raw_mode(0o777)).map_err(failed)?;
-                made = openat(&self.git_dir, FOLDER, LISTED, Mode::empty()).map_err(failed)?;
+                let make = || {
+                    let git_dir = git_dir.canonicalize()?;
+                    OpenFolder::open(&git_dir)?.make_folder(Path::new(FOLDER))
+                };
+                made = make().map_err(|why: io::Error| failed(&self.path, why))?;
                 &made
             }
         };
         // The rename below would not ask.
-        if let Some(mode) = self.mode {
-            let may = accessat(folder, NAME, Access::WRITE_OK, AtFlags::empty());
-            if mode.as_raw_mode() & WRITABLE == 0 || may.is_err() {
-                return Err(ExcludeError::ReadOnly(self.path.clone()));
-            }
+        if let Some(mode) = self.mode
+            && (mode & WRITABLE == 0 || folder.may_write(&self.path).is_err())
+        {
+            return Err(ExcludeError::ReadOnly(self.path.clone()));
         }
-        let new = format!(".{NAME}-clada-{}", std::process::id());
-        let flags =
-            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let new = PathBuf::from(format!(".{NAME}-clada-{}", std::process::id()));
         // One may be there of a clada that was killed, with the same number.
-        let _ = unlinkat(folder, &new, AtFlags::empty());
-        let file = openat(folder, &new, flags, Mode::from_raw_mode(0o666)).map_err(failed)?;
-        let mut file = File::from(file);
+        let _ = folder.remove(&new);
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
+        let file = folder.open_file(&new, flags, 0o666);
+        let mut file = file.map_err(|why| failed(&self.path, why))?;
         let mut put = || -> io::Result<()> {
             file.write_all(text)?;
             if let Some(mode) = self.mode {
-                fchmod(&file, mode)?;
+                file.set_permissions(Permissions::from_mode(mode))?;
             }
-            fsync(&file)?;
-            Ok(renameat(folder, &new, folder, NAME)?)
+            file.sync_all()?;
+            folder.rename(&new, &self.path)
         };
         put().map_err(|why| {
-            let _ = unlinkat(folder, &new, AtFlags::empty());
-            let path = self.path.clone();
-            ExcludeError::Io { path, error: why }
+            let _ = folder.remove(&new);
+            failed(&self.path, why)
         })
     }
 }
 
 /// The bits by which somebody may write.
-const WRITABLE: RawMode = 0o222;
+const WRITABLE: u32 = 0o222;
 
-fn failed(path: &Path, why: impl Into<io::Error>) -> ExcludeError {
-    ExcludeError::Io {
-        path: path.to_owned(),
-        error: why.into(),
-    }
+fn failed(path: &Path, error: io::Error) -> ExcludeError {
+    let path = path.to_owned();
+    ExcludeError::Io { path, error }
 }

@@ -1,5 +1,7 @@
 //! The commits that clada made, read back by their trailers. Changes nothing.
 
+use std::iter;
+
 use git2::{Commit, Oid};
 
 use super::Store;
@@ -26,49 +28,6 @@ pub(super) struct RootReach {
     pub(super) outside: bool,
 }
 
-/// The commits from the newest back, by first parents.
-pub struct History<'h> {
-    next: Option<Commit<'h>>,
-}
-
-impl<'h> History<'h> {
-    /// Goes back from a commit, or from nothing.
-    pub(super) fn from(next: Option<Commit<'h>>) -> Self {
-        Self { next }
-    }
-
-    /// The commit that comes next, by all its hex digits, and its time.
-    pub fn peek(&self) -> Option<(String, i64)> {
-        let next = self.next.as_ref()?;
-        Some((next.id().to_string(), next.time().seconds()))
-    }
-
-    /// The next commit, as clada made it; `Some(None)` is one of the user's.
-    ///
-    /// # Errors
-    /// Where the history cannot be read.
-    pub fn advance(&mut self) -> GitResult<Option<Option<Saved>>> {
-        let Some(commit) = self.next.take() else {
-            return Ok(None);
-        };
-        self.next = first_parent(&commit)?;
-        Ok(Some(Saved::of(&commit)))
-    }
-
-    /// The next commit that clada made.
-    ///
-    /// # Errors
-    /// Where the history cannot be read.
-    pub fn next_saved(&mut self) -> GitResult<Option<Saved>> {
-        while let Some(found) = self.advance()? {
-            if found.is_some() {
-                return Ok(found);
-            }
-        }
-        Ok(None)
-    }
-}
-
 impl Saved {
     /// The words of its subject, without what says what kind of commit it is.
     pub fn words(&self) -> &str {
@@ -88,25 +47,6 @@ impl Saved {
 }
 
 impl Store {
-    /// The commits from the newest back.
-    ///
-    /// # Errors
-    /// Where the newest cannot be read.
-    pub fn history(&self) -> GitResult<History<'_>> {
-        Ok(History::from(self.tip()?))
-    }
-
-    /// The first line of a commit's message.
-    ///
-    /// # Errors
-    /// Where it cannot be read.
-    pub fn subject(&self, commit: &str) -> GitResult<String> {
-        let commit = self.commit_at(commit)?;
-        let text = String::from_utf8_lossy(commit.message_bytes());
-        let first = text.trim_start().lines().next().unwrap_or_default();
-        Ok(first.trim_end().to_owned())
-    }
-
     /// Finds out if a commit changed something below the root, and something outside.
     ///
     /// # Errors
@@ -135,6 +75,15 @@ impl Store {
     pub(super) fn commit_at(&self, hex: &str) -> GitResult<Commit<'_>> {
         Ok(self.repo.find_commit(Oid::from_str(hex)?)?)
     }
+}
+
+/// A commit, its first parent, the first parent of that, and so on.
+pub(super) fn first_parents<'r>(
+    from: Option<Commit<'r>>,
+) -> impl Iterator<Item = Result<Commit<'r>, git2::Error>> {
+    iter::successors(from.map(Ok), |last| {
+        first_parent(last.as_ref().ok()?).transpose()
+    })
 }
 
 /// The first parent of a commit, if it has one.

@@ -2,7 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -10,11 +10,12 @@ use std::path::PathBuf;
 use git2::{Commit, Index, Oid, Tree};
 
 use super::error::GitResult;
-use super::history::{Saved, first_parent};
-use super::stage::{self, Staged};
-use super::target::remove;
-use super::tree::{self, TreeEdit};
+use super::history::{Saved, first_parent, first_parents};
+use super::recorded::INTENT_TO_ADD;
+use super::stage::Staged;
+use super::tree::{self, TreeEdits};
 use super::{SnapshotError, Store};
+use crate::world::folder::if_there;
 
 /// The most of clada's last commits that the index may not have yet.
 const LATE: usize = 100;
@@ -110,7 +111,10 @@ impl Store {
         unsettled.clear();
         self.index.given_up.set(false);
         let mark = self.unsettled_mark();
-        remove(&mark).map_err(|why| SnapshotError::OwnIndex(mark, why))
+        match if_there(fs::remove_file(&mark)) {
+            Err(why) => Err(SnapshotError::OwnIndex(mark, why)),
+            Ok(_) => Ok(()),
+        }
     }
 
     /// A file that is there while the index's own waits to be written: it tells if clada was killed then.
@@ -148,16 +152,12 @@ impl Store {
         index: &Index,
         head: Option<&Commit<'_>>,
     ) -> GitResult<()> {
-        let mut commit = head.cloned();
-        for _ in 0..LATE {
-            let Some(ours) = commit.filter(|commit| Saved::of(commit).is_some()) else {
-                break;
-            };
-            if paths.is_empty() {
+        for commit in first_parents(head.cloned()).take(LATE) {
+            let commit = commit?;
+            if paths.is_empty() || Saved::of(&commit).is_none() {
                 break;
             }
-            commit = first_parent(&ours)?;
-            let before = commit.as_ref().map(Commit::tree).transpose()?;
+            let before = first_parent(&commit)?.map(|it| it.tree()).transpose()?;
             paths.retain(|path| {
                 let was = before.as_ref().and_then(|tree| tree.get_path(path).ok());
                 let was = was.map(|was| (was.id(), was.filemode().cast_unsigned()));
@@ -175,15 +175,13 @@ impl Store {
         paths: &BTreeSet<PathBuf>,
     ) -> GitResult<Option<Oid>> {
         let saved = paths.iter().filter(|path| !self.rules.is_left_out(path));
-        let edits: Vec<TreeEdit<'_>> = saved
+        let edits: TreeEdits<'_> = saved
             .map(|path| {
                 let entry = index.get_path(path, 0);
                 // What is only announced is nothing yet: git commits none of it either.
-                let entry = entry.filter(|entry| !stage::is_announced(entry));
-                TreeEdit {
-                    path: path.as_os_str().as_bytes(),
-                    now: entry.map(|entry| (entry.id, entry.mode)),
-                }
+                let entry = entry.filter(|entry| entry.flags_extended & INTENT_TO_ADD == 0);
+                let now = entry.map(|entry| (entry.id, entry.mode));
+                (path.as_os_str().as_bytes(), now)
             })
             .collect();
         match tree::rewrite(&self.repo, base, &edits)? {

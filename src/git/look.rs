@@ -153,7 +153,8 @@ pub(super) fn below(index: &Index, from: &Path) -> impl Iterator<Item = IndexEnt
         .take_while(move |entry| entry.path.starts_with(&prefix))
 }
 
-fn ends_with_slash(path: &Path) -> bool {
+/// True for a folder, as libgit2 names one.
+pub(super) fn ends_with_slash(path: &Path) -> bool {
     path.as_os_str().as_encoded_bytes().ends_with(b"/")
 }
 

@@ -4,13 +4,13 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use git2::{Commit, ErrorCode, Index, Oid, Reference, Tree};
-use sha2::{Digest, Sha256};
+use git2::{Commit, Index, Oid, Reference, Tree};
 
 use super::error::GitResult;
-use super::history::first_parent;
-use super::{Message, SaveScope, Saved, SnapshotError, Snapshots, Store, look, recorded};
-use crate::text::hex::hex;
+use super::history::first_parents;
+use super::recorded::{self, IndexFolder};
+use super::store::if_found;
+use super::{Message, SaveScope, Saved, SnapshotError, Snapshots, Store, look, private};
 
 /// The older state that is looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -167,8 +167,9 @@ impl Store {
         place: &PathBuf,
     ) -> GitResult<BTreeSet<PathBuf>> {
         let mut paths = look::changed_among(&self.repo, index, std::slice::from_ref(place))?.files;
-        let mut committed = recorded::committed_otherwise(&self.repo, tree, index, place)?;
-        paths.append(&mut committed);
+        let entries = recorded::entries_below(index, place);
+        let folder = IndexFolder::new(place, &entries)?;
+        paths.append(&mut recorded::otherwise(&self.repo, tree, place, &folder)?);
         Ok(paths)
     }
 
@@ -201,9 +202,9 @@ impl Store {
         let _working = self.relief.working();
         let mut stops: Vec<Stop> = Vec::new();
         let mut here = None;
-        let mut next = Some(self.commit_at(&looking.present)?);
         let mut follows_ours = false;
-        while let Some(commit) = next.take() {
+        for commit in first_parents(Some(self.commit_at(&looking.present)?)) {
+            let commit = commit?;
             let saved = Saved::of(&commit);
             let hex = commit.id().to_string();
             let is_ours = saved.is_some();
@@ -223,7 +224,6 @@ impl Store {
             if here.is_some_and(|here| stops.len() > here.saturating_add(further)) {
                 break;
             }
-            next = first_parent(&commit)?;
         }
         Ok(stops)
     }
@@ -244,11 +244,8 @@ impl Store {
     }
 
     fn looking_ref(&self, name: &str) -> GitResult<Option<Reference<'_>>> {
-        match self.repo.find_reference(&self.looking_name(name)) {
-            Ok(found) => Ok(Some(found)),
-            Err(why) if why.code() == ErrorCode::NotFound => Ok(None),
-            Err(why) => Err(why.into()),
-        }
+        let found = self.repo.find_reference(&self.looking_name(name));
+        Ok(if_found(found)?)
     }
 
     /// Notes a commit under a name: `to` is the one that will be shown next, `at` the one that is shown from now on.
@@ -262,7 +259,9 @@ impl Store {
     /// Several roots and work trees may share these refs, so each has names of its own.
     fn looking_name(&self, name: &str) -> String {
         let root = self.top.join(&self.root);
-        let sum = Sha256::digest(root.as_os_str().as_encoded_bytes());
-        format!("refs/clada/looking/{}/{name}", hex(&sum[..6]))
+        format!(
+            "refs/clada/looking/{}/{name}",
+            &private::name_of(&root)[..12]
+        )
     }
 }

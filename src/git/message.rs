@@ -131,16 +131,13 @@ impl fmt::Display for Message {
         }
         writeln!(f, "{BATCH}{}", one_line(&self.batch))?;
         writeln!(f, "{STEP}{}", self.step)?;
-        if !self.of.is_empty() {
-            writeln!(f, "{OF}{}", one_line(&self.of.join(" ")))?;
+        let of = (!self.of.is_empty()).then(|| self.of.join(" "));
+        for (name, value) in [(OF, &of), (MOVED, &self.moved), (BESIDE, &self.beside)] {
+            if let Some(value) = value {
+                writeln!(f, "{name}{}", one_line(value))?;
+            }
         }
-        if let Some(commit) = &self.moved {
-            writeln!(f, "{MOVED}{}", one_line(commit))?;
-        }
-        match &self.beside {
-            Some(commit) => writeln!(f, "{BESIDE}{}", one_line(commit)),
-            None => Ok(()),
-        }
+        Ok(())
     }
 }
 

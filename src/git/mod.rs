@@ -37,7 +37,7 @@
 //! | `versions.rs` | what a file was in earlier commits |
 //! | `restore.rs` | what commits hold, as it is to be in the work tree |
 //! | `seen.rs` | whether a place is still as a save saw it |
-//! | `merge.rs` | three contents of one path merged |
+//! | `three_way.rs` | three contents of one path merged |
 //! | `looking.rs` | what is kept while older states are looked at |
 //! | `squash.rs` | several of them made one |
 //! | `program.rs` | git itself, for signatures and hooks |
@@ -56,7 +56,6 @@ mod index;
 mod locks;
 mod look;
 mod looking;
-mod merge;
 mod message;
 mod notes;
 mod outcome;
@@ -77,6 +76,7 @@ mod survey;
 mod target;
 #[cfg(test)]
 mod tests;
+mod three_way;
 mod tools;
 mod tree;
 pub mod undo;
@@ -91,6 +91,7 @@ use std::path::{Path, PathBuf};
 use git2::Oid;
 use tokio::sync::watch;
 
+pub use crate::settings::{CommitTarget, UntrackedRule};
 use crate::world::hurry::Hurry;
 
 use aside::GuardedPaths;
@@ -98,9 +99,8 @@ pub use aside::Lost;
 use error::GitResult;
 pub use error::{Beginner, Operation, SnapshotError, TRY_AGAIN, Without};
 pub use exclude::{ExcludeError, SeenByGit, seen_by_git};
-pub use history::{History, Saved};
+pub use history::Saved;
 pub use looking::{Looking, Stop};
-pub use merge::merge;
 pub use message::{CommitStep, Message};
 pub use outcome::{SaveOutcome, SkipReason, Skipped, UsersWork};
 use private::Opened;
@@ -113,10 +113,10 @@ pub use squash::{Moved, Pushed, SquashGroup, SquashRange, SquashRequest, Squashe
 pub use store::Store;
 use store::{Discovered, canonical, discover, places_of};
 pub use survey::{Survey, not_ignored, survey};
-pub use target::CommitTarget;
+pub use three_way::merge;
 pub use tools::has_tool_name;
 use untracked::UntrackedState;
-pub use untracked::{LeftOff, OffReason, UntrackedRule};
+pub use untracked::{LeftOff, OffReason};
 pub use versions::Successor;
 
 /// The snapshots of a root: in the repository that it lies in, and beside that what git leaves out. Open them for a batch.
@@ -311,11 +311,7 @@ impl Snapshots {
         let saved = self
             .store
             .healed(|store| store.save_counted(message, untracked));
-        let outcome = saved.map_err(|why| match why {
-            // What is looked at is not what the batch is about.
-            known @ (SnapshotError::Without(_) | SnapshotError::Looking) => known,
-            why => Without::Failed(self.store.repo.path().to_path_buf(), Box::new(why)).into(),
-        })?;
+        let outcome = saved.map_err(|why| why.of_private(self.store.repo.path()))?;
         self.note(&outcome);
         Ok(outcome)
     }

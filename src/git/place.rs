@@ -25,26 +25,28 @@ impl Store {
     /// # Errors
     /// [`SnapshotError::Diverted`] where a save would write elsewhere.
     pub(super) fn refuse_diverted(&self) -> GitResult<()> {
-        let (own, common) = (self.repo.path(), self.repo.commondir());
         self.refuse_anothers()?;
-        let diverted =
-            |path: Option<PathBuf>| path.map_or(Ok(()), |path| Err(SnapshotError::Diverted(path)));
-        diverted(link_in(&common.join("objects")))?;
+        let (own, common) = (self.repo.path(), self.repo.commondir());
         let index = self.index_path();
         let index = index.strip_prefix(own).unwrap_or(&index);
-        let in_own = ["HEAD", "logs/HEAD"].map(Path::new);
-        let mut in_own = in_own.into_iter().chain([index]);
-        let mut in_common = ["objects", "packed-refs"].map(Path::new).into_iter();
-        // HEAD is read only once it is known to be a file.
-        diverted(in_own.find_map(|name| not_plain(own, name)))?;
-        diverted(in_common.find_map(|name| not_plain(common, name)))?;
-        // These may be links of the user's, but nothing that is waited for.
-        let rules = ["info/exclude", "info/attributes"].map(|name| common.join(name));
-        diverted(rules.into_iter().find(is_special))?;
-        let branch = self.ref_path();
-        let branch = branch.strip_prefix(common).unwrap_or(&branch);
-        diverted(not_plain(common, branch))?;
-        diverted(not_plain(common, &Path::new("logs").join(branch)))
+        let in_own = [Path::new("HEAD"), Path::new("logs/HEAD"), index];
+        let odd = link_in(&common.join("objects"))
+            .or_else(|| in_own.into_iter().find_map(|name| not_plain(own, name)))
+            .or_else(|| not_plain(common, Path::new("objects")))
+            .or_else(|| not_plain(common, Path::new("packed-refs")))
+            .or_else(|| {
+                // These may be links of the user's, but nothing that is waited for.
+                let rules = ["info/exclude", "info/attributes"].map(|name| common.join(name));
+                rules.into_iter().find(is_special)
+            })
+            .or_else(|| {
+                // HEAD is read only now that it is known to be a file.
+                let branch = self.ref_path();
+                let branch = branch.strip_prefix(common).unwrap_or(&branch);
+                not_plain(common, branch)
+                    .or_else(|| not_plain(common, &Path::new("logs").join(branch)))
+            });
+        odd.map_or(Ok(()), |path| Err(SnapshotError::Diverted(path)))
     }
 }
 

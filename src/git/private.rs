@@ -18,6 +18,7 @@ use super::{
     tools,
 };
 use crate::text::hex::hex;
+use crate::world::folder::if_there;
 
 /// The lines for what such a repository leaves out, beside what a `.gitignore` names: what tools make and can make again.
 fn excludes() -> String {
@@ -46,11 +47,9 @@ pub(super) fn open(
     if !is_wanted(root, bare, options)? {
         return Ok(None);
     }
-    let opened = with_excludes(root, bare, options);
-    opened.map(Some).map_err(|why| match why {
-        without @ SnapshotError::Without(_) => without,
-        why => Without::Failed(path_of(root, options), Box::new(why)).into(),
-    })
+    let opened = repository(root, bare, options);
+    let opened = opened.map_err(|why| why.of_private(&path_of(root, options)));
+    opened.map(Some)
 }
 
 /// True if the user wants one.
@@ -76,20 +75,6 @@ pub(super) fn is_wanted(root: &Path, bare: Option<&Path>, options: &Options) -> 
     Err(why(root.to_path_buf()).into())
 }
 
-fn with_excludes(root: &Path, bare: Option<&Path>, options: &Options) -> GitResult<Opened> {
-    let opened = repository(root, options)?;
-    let mut exclude = excludes();
-    // Work trees beside their repository: that is not for snapshots, and they have their own.
-    if let Some(bare) = bare.and_then(|bare| bare.strip_prefix(root).ok()) {
-        exclude += &format!("/{}/\n", bare.display());
-    }
-    let path = opened.repo.path().join("info/exclude");
-    if fs::read_to_string(&path).ok().as_ref() != Some(&exclude) {
-        fs::write(&path, exclude).map_err(|why| failed(&path, why))?;
-    }
-    Ok(opened)
-}
-
 /// A private repository, and what is to be said of opening it.
 pub(super) struct Opened {
     pub(super) repo: Repository,
@@ -97,18 +82,28 @@ pub(super) struct Opened {
 }
 
 /// The private repository of any root, without a look at whether it is to have one. One that is damaged is put aside.
-pub(super) fn repository(root: &Path, options: &Options) -> GitResult<Opened> {
+pub(super) fn repository(root: &Path, bare: Option<&Path>, options: &Options) -> GitResult<Opened> {
     let path = path_of(root, options);
-    let repo = if exists(root, options) {
-        match Repository::open_bare(&path) {
-            Err(why) if is_damage(&why) => return begin_anew(root, options, why.message()),
-            opened => opened?,
+    let there = exists(root, options).then(|| Repository::open_bare(&path));
+    let (repo, notice) = match there {
+        Some(Err(why)) if is_damage(&why) => {
+            let notice = put_aside(&path, why.message())?;
+            (make(root, &path, options)?, Some(notice))
         }
-    } else {
-        make(root, &path, options)?
+        Some(opened) => (opened?, None),
+        None => (make(root, &path, options)?, None),
     };
     repo.set_workdir(root, false)?;
-    Ok(Opened { repo, notice: None })
+    let mut exclude = excludes();
+    // Work trees beside their repository: that is not for snapshots, and they have their own.
+    if let Some(bare) = bare.and_then(|bare| bare.strip_prefix(root).ok()) {
+        exclude += &format!("/{}/\n", bare.display());
+    }
+    let path = path.join("info/exclude");
+    if fs::read_to_string(&path).ok().as_ref() != Some(&exclude) {
+        fs::write(&path, exclude).map_err(|why| failed(&path, why))?;
+    }
+    Ok(Opened { repo, notice })
 }
 
 /// True if there is one.
@@ -117,8 +112,12 @@ pub(super) fn exists(root: &Path, options: &Options) -> bool {
 }
 
 pub(super) fn path_of(root: &Path, options: &Options) -> PathBuf {
-    let name = hex(&Sha256::digest(root.as_os_str().as_encoded_bytes())[..16]);
-    options.private.join(name + ".git")
+    options.private.join(name_of(root) + ".git")
+}
+
+/// A name that stands for a path in clada's state: 32 hex digits.
+pub(super) fn name_of(path: &Path) -> String {
+    hex(&Sha256::digest(path.as_os_str().as_encoded_bytes())[..16])
 }
 
 fn make(root: &Path, path: &Path, options: &Options) -> GitResult<Repository> {
@@ -130,10 +129,7 @@ fn make(root: &Path, path: &Path, options: &Options) -> GitResult<Repository> {
     fs::set_permissions(&options.private, Permissions::from_mode(0o700)).map_err(cannot)?;
     // Made under another name: one that a crash cut off in the making is none.
     let new = path.with_extension("new");
-    match fs::remove_dir_all(&new) {
-        Err(why) if why.kind() != io::ErrorKind::NotFound => return Err(cannot(why)),
-        _ => {}
-    }
+    if_there(fs::remove_dir_all(&new)).map_err(cannot)?;
     let mut how = RepositoryInitOptions::new();
     how.bare(true)
         .mkpath(true)
@@ -147,31 +143,23 @@ fn make(root: &Path, path: &Path, options: &Options) -> GitResult<Repository> {
     drop(repo);
     let info = new.join("info");
     fs::create_dir_all(&info).map_err(cannot)?;
-    fs::write(info.join("exclude"), excludes()).map_err(cannot)?;
     fs::write(info.join("attributes"), ATTRIBUTES).map_err(cannot)?;
     fs::rename(&new, path).map_err(cannot)?;
     Ok(Repository::open_bare(path)?)
 }
 
-/// Puts a damaged repository aside, and begins a new one.
-fn begin_anew(root: &Path, options: &Options, cause: &str) -> GitResult<Opened> {
-    let path = path_of(root, options);
+/// Puts a damaged repository aside; says so.
+fn put_aside(path: &Path, cause: &str) -> GitResult<String> {
     let aside = (1..)
         .map(|number| path.with_extension(format!("damaged-{number}")))
         .find(|aside| aside.symlink_metadata().is_err());
     let aside = aside.unwrap_or_else(|| path.with_extension("damaged"));
-    fs::rename(&path, &aside).map_err(|why| failed(&path, why))?;
-    let notice = format!(
+    fs::rename(path, &aside).map_err(|why| failed(path, why))?;
+    Ok(format!(
         "⚠ the private snapshots of this folder were damaged ({cause}) and are kept in `{}`: new ones begin, so `clada \
          undo` cannot go back beyond this batch",
         aside.display()
-    );
-    let repo = make(root, &path, options)?;
-    repo.set_workdir(root, false)?;
-    Ok(Opened {
-        repo,
-        notice: Some(notice),
-    })
+    ))
 }
 
 /// True if an error says that the repository itself is broken; not that the disk is full or forbids it.
@@ -206,9 +194,9 @@ impl Store {
         match save(self) {
             Err(SnapshotError::Git(why)) if is_damage(&why) => {
                 let root = self.root_path();
-                let opened = begin_anew(&root, &self.rules.options, why.message())?;
-                self.repo = opened.repo;
-                self.notices.get_mut().extend(opened.notice);
+                let options = &self.rules.options;
+                self.say(put_aside(&path_of(&root, options), why.message())?);
+                self.repo = repository(&root, None, options)?.repo;
                 self.index = PendingIndex::default();
                 self.index.given_up.set(true);
                 save(self)

@@ -6,23 +6,24 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use git2::{Commit, Index, Oid, Signature, Tree};
 use rustix::process::{Pid, Signal, kill_process_group, setsid};
 
-use crate::world::programs::Programs;
 use tempfile::TempDir;
 
 use super::error::GitResult;
 use super::message::{self, Message};
 use super::stage::Staged;
 use super::{SnapshotError, Store};
+use crate::world::folder::if_there;
+use crate::world::programs::Programs;
 
 /// The time that git may take to sign, and a hook to end.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -32,44 +33,40 @@ const PAUSE: Duration = Duration::from_millis(2);
 const SHOWN: usize = 600;
 const MOST: u64 = 16 * 1024 * 1024;
 
-/// A commit's content, once its tree is written.
-pub(super) struct NewCommit<'n> {
-    pub(super) author: &'n Signature<'n>,
-    pub(super) committer: &'n Signature<'n>,
-    pub(super) text: &'n str,
-    pub(super) tree: &'n Tree<'n>,
-    pub(super) parents: &'n [&'n Commit<'n>],
-}
-
 /// The tree that a hook refused last, when, and why. A listener tries a refused batch again every few seconds, and a hook
 /// may be a whole test suite: it is asked about the same tree once a minute.
 static REFUSED: Mutex<Option<(PathBuf, Oid, Instant, String)>> = Mutex::new(None);
 const ASK_AGAIN: Duration = Duration::from_secs(60);
 
 impl Store {
-    /// Writes a commit that nothing points to, signed where that is wished.
-    pub(super) fn make(&self, new: &NewCommit<'_>) -> GitResult<Oid> {
-        if !self.rules.signs() {
-            let (author, committer) = (new.author, new.committer);
-            let made = self
-                .repo
-                .commit(None, author, committer, new.text, new.tree, new.parents);
-            return Ok(made?);
+    /// Writes a commit that nothing points to, signed where that is wished. The names are those of its author and its committer.
+    pub(super) fn make(
+        &self,
+        names: [&Signature<'_>; 2],
+        tree: &Tree<'_>,
+        text: &str,
+        parents: &[Commit<'_>],
+    ) -> GitResult<Oid> {
+        if !self.rules.options.sign {
+            let [author, committer] = names;
+            let parents: Vec<&Commit<'_>> = parents.iter().collect();
+            let repo = &self.repo;
+            return Ok(repo.commit(None, author, committer, text, tree, &parents)?);
         }
         let mut git = self.git(&self.index_path())?;
         // Else git would name another encoding in the commit, where the user has set one.
         git.args(["-c", "i18n.commitEncoding=UTF-8", "commit-tree", "-S"]);
-        for parent in new.parents {
+        for parent in parents {
             git.arg("-p").arg(parent.id().to_string());
         }
-        git.args(["-F", "-"]).arg(new.tree.id().to_string());
-        for (role, who) in [("AUTHOR", new.author), ("COMMITTER", new.committer)] {
+        git.args(["-F", "-"]).arg(tree.id().to_string());
+        for (role, who) in ["AUTHOR", "COMMITTER"].into_iter().zip(names) {
             let bytes = |bytes| <OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(bytes);
             git.env(format!("GIT_{role}_NAME"), bytes(who.name_bytes()))
                 .env(format!("GIT_{role}_EMAIL"), bytes(who.email_bytes()))
                 .env(format!("GIT_{role}_DATE"), date(who));
         }
-        let ran = self.see_through(git, new.text)?;
+        let ran = self.see_through(git, text)?;
         let id = String::from_utf8_lossy(&ran.out).trim().to_owned();
         match (ran.trouble, Oid::from_str(&id)) {
             (None, Ok(id)) => Ok(id),
@@ -93,12 +90,8 @@ impl Store {
         drop(refused);
         let folder = self.temporary()?;
         let path = folder.path().join("index");
-        match fs::copy(self.index_path(), &path) {
-            Err(why) if why.kind() != ErrorKind::NotFound => {
-                return Err(SnapshotError::OwnIndex(path, why));
-            }
-            _ => {}
-        }
+        if_there(fs::copy(self.index_path(), &path))
+            .map_err(|why| SnapshotError::OwnIndex(path.clone(), why))?;
         let mut index = Index::open(&path)?;
         for one in self.index.unsettled.borrow().iter().chain(staged) {
             one.put(&mut index)?;
@@ -111,7 +104,7 @@ impl Store {
     /// The message as `commit-msg` leaves it.
     pub(super) fn commit_msg(&self, tree: Oid, message: &Message) -> GitResult<String> {
         let text = message.to_string();
-        if !self.rules.runs_hooks() {
+        if !self.rules.options.hooks {
             return Ok(text);
         }
         let folder = self.temporary()?;
@@ -134,7 +127,7 @@ impl Store {
 
     /// Runs `post-commit`, which can no longer change anything.
     pub(super) fn post_commit(&self) -> Option<String> {
-        if !self.rules.runs_hooks() {
+        if !self.rules.options.hooks {
             return None;
         }
         let ran = self.hook("post-commit", &self.index_path(), None);
@@ -221,16 +214,8 @@ impl Store {
                 .stderr(said.try_clone()?);
             in_own_session(&mut git);
             let mut child = git.spawn()?;
-            let trouble = match self.wait(&mut child, [&out, &said])? {
-                Err(why) => Some(why.to_owned()),
-                Ok(status) if status.success() => None,
-                Ok(status) => Some(match status.code() {
-                    Some(code) => format!("exit status {code}"),
-                    None => status.to_string(),
-                }),
-            };
             Ok(GitOutput {
-                trouble,
+                trouble: self.wait(&mut child, [&out, &said])?,
                 out: tail(&mut out)?,
                 said: tail(&mut said)?,
             })
@@ -238,15 +223,16 @@ impl Store {
         run().map_err(SnapshotError::NoGit)
     }
 
-    fn wait(
-        &self,
-        child: &mut Child,
-        files: [&File; 2],
-    ) -> io::Result<Result<ExitStatus, &'static str>> {
+    /// Waits until it ends, or ends it; says what is wrong with its end.
+    fn wait(&self, child: &mut Child, files: [&File; 2]) -> io::Result<Option<String>> {
         let until = Instant::now() + PATIENCE;
         loop {
             if let Some(status) = child.try_wait()? {
-                return Ok(Ok(status));
+                return Ok(match status.code() {
+                    Some(0) => None,
+                    Some(code) => Some(format!("exit status {code}")),
+                    None => Some(status.to_string()),
+                });
             }
             let floods = files
                 .iter()
@@ -263,7 +249,7 @@ impl Store {
             };
             let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
             child.wait()?;
-            return Ok(Err(why));
+            return Ok(Some(why.to_owned()));
         }
     }
 }

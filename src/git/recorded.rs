@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use git2::{Index, IndexEntry, ObjectType, Oid, Repository, Tree};
 
-use super::look;
+use super::{look, tree};
 
 /// Modes of an index entry, as git has them.
 pub(super) const GITLINK: u32 = 0o160_000;
@@ -119,18 +119,7 @@ impl<'e> IndexFolder<'e> {
     }
 }
 
-/// Paths at or below `from` that an index and a tree do not have alike.
-pub(super) fn committed_otherwise(
-    repo: &Repository,
-    tree: Option<&Tree<'_>>,
-    index: &Index,
-    from: &Path,
-) -> Result<BTreeSet<PathBuf>, git2::Error> {
-    let entries = entries_below(index, from);
-    otherwise(repo, tree, from, &IndexFolder::new(from, &entries)?)
-}
-
-/// The same of the folder `from` of the index.
+/// Paths at or below the folder `from` of the index that a tree does not have alike.
 pub(super) fn otherwise(
     repo: &Repository,
     tree: Option<&Tree<'_>>,
@@ -139,39 +128,34 @@ pub(super) fn otherwise(
 ) -> Result<BTreeSet<PathBuf>, git2::Error> {
     let mut paths = BTreeSet::new();
     let here = match tree {
-        Some(tree) if !from.as_os_str().is_empty() => {
-            let entry = tree.get_path(from).ok();
-            let entry = entry.filter(|entry| entry.kind() == Some(ObjectType::Tree));
-            entry.map(|entry| repo.find_tree(entry.id())).transpose()?
-        }
-        tree => tree.cloned(),
+        Some(tree) => tree::folder(repo, tree, from)?,
+        None => None,
     };
-    compare(repo, here.as_ref(), Some(folder), from, &mut paths)?;
+    compare(repo, here.as_ref(), folder, from, &mut paths)?;
     Ok(paths)
 }
 
 fn compare(
     repo: &Repository,
     tree: Option<&Tree<'_>>,
-    folder: Option<&IndexFolder<'_>>,
+    folder: &IndexFolder<'_>,
     path: &Path,
     paths: &mut BTreeSet<PathBuf>,
 ) -> Result<(), git2::Error> {
-    if let (Some(tree), Some(folder)) = (tree, folder)
-        && tree.id() == folder.id
-    {
+    if tree.is_some_and(|tree| tree.id() == folder.id) {
         return Ok(());
     }
+    let nothing = IndexFolder::of(0, &[])?;
     for entry in tree.into_iter().flatten() {
         let name = entry.name_bytes();
         let path = path.join(OsStr::from_bytes(name));
         if entry.kind() == Some(ObjectType::Tree) {
             let tree = repo.find_tree(entry.id())?;
-            let below = folder.and_then(|folder| Some(&folder.folders[folder.folder(name)?].1));
-            compare(repo, Some(&tree), below, &path, paths)?;
+            let below = folder.folder(name).map(|at| &folder.folders[at].1);
+            compare(repo, Some(&tree), below.unwrap_or(&nothing), &path, paths)?;
             continue;
         }
-        let file = folder.and_then(|folder| Some(folder.files[folder.file(name)?].1));
+        let file = folder.file(name).map(|at| folder.files[at].1);
         let mode = entry.filemode().cast_unsigned();
         if file.is_none_or(|file| (file.id, file.mode) != (entry.id(), mode)) {
             paths.insert(path);
@@ -181,12 +165,12 @@ fn compare(
         let entry = tree.and_then(|tree| tree.get_name_bytes(name));
         entry.is_some_and(|entry| (entry.kind() == Some(ObjectType::Tree)) == is_tree)
     };
-    for (name, entry) in folder.into_iter().flat_map(|folder| &folder.files) {
+    for (name, entry) in &folder.files {
         if !has(name, false) {
             paths.insert(look::path_of(entry));
         }
     }
-    for (name, below) in folder.into_iter().flat_map(|folder| &folder.folders) {
+    for (name, below) in &folder.folders {
         if !has(name, true) {
             below.each(&mut |entry| paths.extend([look::path_of(entry)]));
         }

@@ -8,8 +8,7 @@ use std::fs;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -25,14 +24,8 @@ const FOLDERS: usize = 100_000;
 /// The files in which git looks for rules.
 const RULES: [&str; 3] = [".gitignore", ".gitattributes", ".gitmodules"];
 
-/// Helps git over such pipes below a folder while it works. What there is of it ends with this value.
+/// Helps git over such pipes below a folder while it works. Its thread ends soon after this value.
 pub(super) struct Relief {
-    shared: Arc<PipeWatch>,
-    /// Dropped at the end.
-    _lives: Sender<()>,
-}
-
-struct PipeWatch {
     top: PathBuf,
     /// Odd while git works; another number each time.
     work: AtomicU64,
@@ -41,63 +34,46 @@ struct PipeWatch {
 }
 
 /// Git works as long as this lives.
-pub struct Working(Option<Arc<PipeWatch>>);
+pub struct Working(Option<Arc<Relief>>);
 
 impl Drop for Working {
     fn drop(&mut self) {
-        if let Some(shared) = &self.0 {
-            shared.work.fetch_add(1, Ordering::SeqCst);
+        if let Some(relief) = &self.0 {
+            relief.work.fetch_add(1, Ordering::SeqCst);
         }
     }
 }
 
 impl Relief {
     /// Starts the help below this folder.
-    pub(super) fn of(top: &Path) -> Self {
-        let shared = Arc::new(PipeWatch {
+    pub(super) fn of(top: &Path) -> Arc<Self> {
+        let relief = Arc::new(Self {
             top: top.to_owned(),
             work: AtomicU64::new(0),
             found: Mutex::default(),
         });
-        let (lives, ends) = channel();
-        let own = Arc::clone(&shared);
+        let own = Arc::downgrade(&relief);
         // Where there is no thread to be had, it goes without.
         let _ = thread::Builder::new()
             .name("git pipes".to_owned())
-            .spawn(move || own.watch(&ends));
-        Self {
-            shared,
-            _lives: lives,
-        }
+            .spawn(move || watch(&own));
+        relief
     }
 
     /// Git begins to work.
-    pub(super) fn working(&self) -> Working {
-        let was = self.shared.work.load(Ordering::SeqCst);
+    pub(super) fn working(self: &Arc<Self>) -> Working {
+        let was = self.work.load(Ordering::SeqCst);
         if was % 2 == 1 {
             return Working(None);
         }
-        self.shared.work.store(was + 1, Ordering::SeqCst);
-        Working(Some(Arc::clone(&self.shared)))
+        self.work.store(was + 1, Ordering::SeqCst);
+        Working(Some(Arc::clone(self)))
     }
 
     /// The pipes that were found since this was asked last, from the folder on.
     pub(super) fn take_found(&self) -> BTreeSet<PathBuf> {
-        let found = self.shared.found.lock();
+        let found = self.found.lock();
         std::mem::take(&mut *found.unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-impl PipeWatch {
-    fn watch(&self, ends: &Receiver<()>) {
-        let mut last = 0;
-        while let Err(RecvTimeoutError::Timeout) = ends.recv_timeout(PATIENCE) {
-            let work = self.work.load(Ordering::SeqCst);
-            if work % 2 == 1 && work == last {
-                self.help(work);
-            }
-            last = work;
-        }
     }
 
     /// Helps as long as this piece of work takes.
@@ -139,6 +115,22 @@ impl PipeWatch {
             }
         }
         pipes
+    }
+}
+
+/// Helps with each piece of work that takes long, as long as the relief lives.
+fn watch(relief: &Weak<Relief>) {
+    let mut last = 0;
+    loop {
+        thread::sleep(PATIENCE);
+        let Some(relief) = relief.upgrade() else {
+            return;
+        };
+        let work = relief.work.load(Ordering::SeqCst);
+        if work % 2 == 1 && work == last {
+            relief.help(work);
+        }
+        last = work;
     }
 }
 

@@ -11,22 +11,18 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use git2::build::CheckoutBuilder;
-use git2::{
-    Delta, Diff, DiffFormat, DiffOptions, ErrorCode, FileMode, Index, ObjectType, Oid, Repository,
-    Tree,
-};
+use git2::{Diff, DiffFormat, DiffOptions, FileMode, Index, ObjectType, Oid, Repository, Tree};
 
 use super::at::{PathKind, find, is_huge};
 use super::error::GitResult;
 use super::recorded::LINK;
-use super::{SnapshotError, Snapshots, Store};
+use super::{SnapshotError, Snapshots, Store, tree};
 use crate::world::file_or_link::FileOrLink;
 
 /// A path that two commits do not have alike.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PathChange {
     pub path: PathBuf,
-    pub kind: ChangeKind,
     /// The contents that the one and the other commit have there.
     pub held: [Option<ContentId>; 2],
 }
@@ -41,6 +37,17 @@ pub enum ChangeKind {
 /// A file or a link, as git saves it: the name of its content, and its mode, which is one of the three below.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ContentId(Oid, u32);
+
+impl ChangeKind {
+    /// The change of a place from one content to another.
+    pub(super) fn of<T>(before: Option<T>, after: Option<T>) -> Self {
+        match (before, after) {
+            (None, _) => Self::Added,
+            (_, None) => Self::Deleted,
+            _ => Self::Changed,
+        }
+    }
+}
 
 const FILE: u32 = 0o100_644;
 const PROGRAM: u32 = 0o100_755;
@@ -63,21 +70,12 @@ impl Store {
                 continue;
             };
             let is_submodule = [old.mode(), new.mode()].contains(&FileMode::Commit);
-            let Some(below) = self.below_root(path) else {
-                continue;
-            };
             if is_submodule || self.rules.is_left_out(path) {
                 continue;
             }
-            changes.push(PathChange {
-                path: below,
-                kind: match delta.status() {
-                    Delta::Added => ChangeKind::Added,
-                    Delta::Deleted => ChangeKind::Deleted,
-                    _ => ChangeKind::Changed,
-                },
-                held: [&old, &new].map(|file| ContentId::of(file.id(), file.mode().into())),
-            });
+            let held = [old, new].map(|file| ContentId::of(file.id(), file.mode().into()));
+            let below = self.below_root(path);
+            changes.extend(below.map(|path| PathChange { path, held }));
         }
         changes.sort();
         Ok(changes)
@@ -174,7 +172,6 @@ impl Store {
     /// # Errors
     /// See [`Self::entries`].
     pub fn entry(&self, commit: Option<&str>, path: &Path) -> GitResult<Option<FileOrLink>> {
-        let _working = self.relief.working();
         let mut one = self.entries(commit, &[path.to_path_buf()])?;
         Ok(one.pop().flatten())
     }
@@ -184,7 +181,6 @@ impl Store {
     /// # Errors
     /// Where the commit or the file cannot be read.
     pub fn is_now(&self, commit: Option<&str>, path: &Path) -> GitResult<bool> {
-        let _working = self.relief.working();
         Ok(self.held_now(path)? == self.held(commit, path)?)
     }
 
@@ -233,8 +229,7 @@ impl Store {
             data.permissions().mode() & 0o100 != 0
         } else {
             // Git goes by what the index says.
-            let entry = entry.as_ref();
-            entry.is_some_and(|entry| entry.mode & 0o111 != 0)
+            entry.as_ref().is_some_and(|entry| entry.mode & 0o111 != 0)
         };
         let id = if is_huge(&place) {
             // No commit has it.
@@ -250,16 +245,13 @@ impl Store {
 
     /// The tree of a commit, or the tree itself, given by all its hex digits; none of none.
     pub(super) fn tree_of(&self, commit: Option<&str>) -> GitResult<Option<Tree<'_>>> {
-        let tree = |hex| {
-            Ok(self
-                .repo
-                .find_object(Oid::from_str(hex)?, None)?
-                .peel_to_tree()?)
-        };
+        let object = |hex| self.repo.find_object(Oid::from_str(hex)?, None);
+        let tree = |hex| Ok(object(hex)?.peel_to_tree()?);
         commit.map(tree).transpose()
     }
 
-    /// The files and links that a tree has at paths below the root. The folder that was looked into last is not read again.
+    /// The files and links that a tree has at paths below the root. For those that follow each other in a folder, that is read
+    /// once.
     fn held_in(
         &self,
         tree: Option<&Tree<'_>>,
@@ -268,38 +260,18 @@ impl Store {
         let Some(tree) = tree else {
             return Ok(vec![None; paths.len()]);
         };
-        let mut last: Option<(PathBuf, Option<Tree<'_>>)> = None;
         let mut all = Vec::with_capacity(paths.len());
-        for path in paths {
-            let path = self.root.join(path);
-            let above = path.parent().unwrap_or(Path::new(""));
-            let (_, folder) = match last.take() {
-                Some((known, folder)) if known == above => last.insert((known, folder)),
-                _ => last.insert((above.to_path_buf(), self.folder_in(tree, above)?)),
-            };
-            let name = path.file_name().unwrap_or_default().as_bytes();
-            let entry = folder
-                .as_ref()
-                .and_then(|folder| folder.get_name_bytes(name));
-            all.push(
-                entry.and_then(|entry| ContentId::of(entry.id(), entry.filemode().cast_unsigned())),
-            );
+        for paths in paths.chunk_by(|one, next| one.parent() == next.parent()) {
+            let place = self.root.join(&paths[0]);
+            let above = place.parent().unwrap_or(Path::new(""));
+            let folder = tree::folder(&self.repo, tree, above)?;
+            all.extend(paths.iter().map(|path| {
+                let name = path.file_name().unwrap_or_default().as_bytes();
+                let entry = folder.as_ref()?.get_name_bytes(name)?;
+                ContentId::of(entry.id(), entry.filemode().cast_unsigned())
+            }));
         }
         Ok(all)
-    }
-
-    fn folder_in<'r>(&'r self, tree: &Tree<'r>, path: &Path) -> GitResult<Option<Tree<'r>>> {
-        if path.as_os_str().is_empty() {
-            return Ok(Some(tree.clone()));
-        }
-        match tree.get_path(path) {
-            Ok(entry) if entry.kind() == Some(ObjectType::Tree) => {
-                Ok(Some(self.repo.find_tree(entry.id())?))
-            }
-            Ok(_) => Ok(None),
-            Err(why) if why.code() == ErrorCode::NotFound => Ok(None),
-            Err(why) => Err(why.into()),
-        }
     }
 
     /// These files of a tree as they are to be in the work tree, in a folder of their own. By a repository opened anew and

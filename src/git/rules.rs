@@ -64,30 +64,29 @@ pub(super) struct SaveRules {
 
 impl SaveRules {
     pub(super) fn of(options: &Options, is_private: bool) -> Self {
+        let mut options = options.clone();
+        if is_private {
+            // Nobody sees its commits, and it takes in all that is there.
+            options.target = CommitTarget::Branch;
+            options.untracked = UntrackedRule::Commit;
+            options.sign = false;
+            options.hooks = false;
+        }
         Self {
-            options: options.clone(),
+            options,
             is_private,
             never: BTreeSet::new(),
         }
     }
 
-    /// True if commits go beside the branch. Those of a private repository never do.
+    /// True if commits go beside the branch.
     pub(super) fn is_beside_branch(&self) -> bool {
-        !self.is_private && self.options.target == CommitTarget::Side
+        self.options.target == CommitTarget::Side
     }
 
     /// True if untracked files stay off the branch.
     pub(super) fn leaves_untracked(&self) -> bool {
-        !self.is_private && self.options.untracked == UntrackedRule::Leave
-    }
-
-    /// True if commits are signed. Nobody sees those of a private repository.
-    pub(super) fn signs(&self) -> bool {
-        self.options.sign && !self.is_private
-    }
-
-    pub(super) fn runs_hooks(&self) -> bool {
-        self.options.hooks && !self.is_private
+        self.options.untracked == UntrackedRule::Leave
     }
 
     /// True for a path that was named, and for one that is by its name one of clada's own files: left by a crash, or that of

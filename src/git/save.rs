@@ -6,10 +6,9 @@ use git2::{Commit, Index, Oid, Signature, Tree};
 
 use super::error::GitResult;
 use super::outcome::{SaveOutcome, UsersWork};
-use super::program::NewCommit;
 use super::stage::{Gathered, Staging, Takes};
-use super::untracked::{UntrackedRule, UntrackedState};
-use super::{Message, Operation, SnapshotError, Store, walk};
+use super::untracked::UntrackedState;
+use super::{Message, Operation, SnapshotError, Store, UntrackedRule, walk};
 
 /// The part of the work tree that a save looks at, and what of that it takes.
 #[derive(Clone, Copy)]
@@ -73,7 +72,7 @@ impl Store {
         self.refuse_diverted()?;
         let mut prepared = self.prepare(scope, None, untracked)?;
         let tree = prepared.tree.or(prepared.first);
-        if let Some(tree) = tree.filter(|_| self.rules.runs_hooks()) {
+        if let Some(tree) = tree.filter(|_| self.rules.options.hooks) {
             self.pre_commit(tree, &prepared.gathered.staged)?;
             // It may have formatted what is to be committed. That is looked at once more, and the hook not asked again.
             prepared = self.prepare(scope, None, untracked)?;
@@ -150,7 +149,7 @@ impl Store {
             ..
         } = prepared.gathered;
         // A hook asks git what has changed, as a command does.
-        if prepared.scope.is_everything() || self.rules.runs_hooks() {
+        if prepared.scope.is_everything() || self.rules.options.hooks {
             self.write_index(&staged)?;
         } else {
             self.refuse_in_the_middle(&self.repo.index()?)?;
@@ -161,17 +160,17 @@ impl Store {
         let is_work = matches!(prepared.scope, SaveScope::Before) && !self.is_private();
         let mut work = Vec::new();
         let mut tip = prepared.head;
-        if let Some(tree) = prepared.first {
-            tip = Some(self.commit(tip, tree, &message.of_staged())?);
-            if is_work {
-                work.push(self.users_work(prepared.head, tip, true)?);
-            }
-        }
-        if let Some(tree) = prepared.tree {
+        for (tree, staged) in [(prepared.first, true), (prepared.tree, false)] {
+            let Some(tree) = tree else { continue };
+            let message = if staged {
+                &message.of_staged()
+            } else {
+                &message
+            };
             let before = tip;
-            tip = Some(self.commit(before, tree, &message)?);
+            tip = Some(self.commit(before, tree, message)?);
             if is_work {
-                work.push(self.users_work(before, tip, false)?);
+                work.push(self.users_work(before, tip, staged)?);
             }
         }
         let changed = tip != prepared.head;
@@ -210,13 +209,7 @@ impl Store {
         let who = self.author()?;
         let parents = self.parents(head)?;
         let text = self.commit_msg(tree, message)?;
-        let made = self.make(&NewCommit {
-            author: &who,
-            committer: &who,
-            text: &text,
-            tree: &self.repo.find_tree(tree)?,
-            parents: &parents.iter().collect::<Vec<_>>(),
-        })?;
+        let made = self.make([&who, &who], &self.repo.find_tree(tree)?, &text, &parents)?;
         let first = text.lines().next().unwrap_or_default();
         let kind = if parents.is_empty() {
             "commit (initial)"

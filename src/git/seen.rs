@@ -29,15 +29,12 @@ impl Snapshots {
         let prepared = self
             .store
             .prepare(scope, since.as_ref(), &mut self.untracked)?;
-        let seen = prepared.tree.or(since.map(|tree| tree.id()));
+        let tip = self.store.tip()?.map(|tip| tip.tree_id());
+        let tree = prepared.tree.or(since.map(|tree| tree.id())).or(tip);
         let left_out = self.left_out_now(paths.unwrap_or_default());
         if !self.store.is_private() {
             self.leave_unsaved(left_out, paths.is_none())?;
         }
-        let tree = match seen {
-            Some(tree) => Some(tree),
-            None => self.store.tip()?.map(|tip| tip.tree_id()),
-        };
         Ok(tree.map(|tree| tree.to_string()))
     }
 
@@ -107,14 +104,12 @@ impl Snapshots {
         let Some(aside) = self.aside() else {
             return Ok(None);
         };
-        if let Some(left) = self.untracked.unsaved.get(path) {
-            return Ok(Some(*left == aside.held_now(path)?));
-        }
-        if !aside.is_tracked(path)? {
-            return Ok(None);
-        }
-        let saved = aside.held_at_tip(&[path.to_path_buf()])?;
-        Ok(Some(saved[0] == aside.held_now(path)?))
+        let saved = match self.untracked.unsaved.get(path) {
+            Some(left) => *left,
+            None if aside.is_tracked(path)? => aside.held_at_tip(&[path.to_path_buf()])?[0],
+            None => return Ok(None),
+        };
+        Ok(Some(saved == aside.held_now(path)?))
     }
 
     /// True if what is at a path (relative to the root) can be had again: from a commit, or from the private snapshots.
@@ -130,16 +125,13 @@ impl Snapshots {
     fn is_saved(&self, seen: Option<&str>, path: &Path, index: &Index) -> GitResult<bool> {
         let store = &self.store;
         let file = store.root.join(path);
-        let in_another = |folder: &Path| {
-            !folder.as_os_str().is_empty() && store.top.join(folder).join(".git").exists()
-        };
         let is_kept = |entry: IndexEntry| is_kept(&entry) || is_gitlink(&entry);
         if store.rules.is_left_out(&file)
             || self.passed_over.contains(&file)
             || index.get_path(&file, 0).is_some_and(is_kept)
             || store.attribute(&file, "filter")?.is_some()
             || store.attribute(&file, "working-tree-encoding")?.is_some()
-            || file.ancestors().skip(1).any(in_another)
+            || store.in_another_repository(index, &file, false)
         {
             return Ok(false);
         }

@@ -8,13 +8,12 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::path::PathBuf;
 
-use git2::{Commit, ErrorCode, ObjectType, Oid, Sort};
+use git2::{Commit, ObjectType, Oid, Sort};
 
 use super::error::GitResult;
-use super::history::Saved;
-use super::history::first_parent;
+use super::history::{Saved, first_parents};
 use super::message::{CommitStep, Message};
-use super::program::NewCommit;
+use super::store::if_found;
 use super::{SnapshotError, Snapshots, Store, subject};
 
 /// A squash that is asked for.
@@ -105,6 +104,7 @@ struct Link {
 }
 
 /// The commits to make again.
+#[derive(Default)]
 struct SquashPlan<'r> {
     /// All that may be, parents first.
     range: Vec<Commit<'r>>,
@@ -124,10 +124,8 @@ impl SquashPlan<'_> {
 /// The choice of commits in a range, on the way back from the newest.
 struct RangeChoice<'w> {
     range: &'w SquashRange,
-    /// The commits that the range's revision does not have.
-    after: HashSet<Oid>,
-    /// The number of commits that may still be chosen.
-    left: usize,
+    /// The number of commits that were chosen.
+    taken: usize,
     /// The batches that the range names.
     batches: Vec<String>,
 }
@@ -136,14 +134,13 @@ impl RangeChoice<'_> {
     fn is_over(&self, commit: &Commit<'_>, saved: Option<&Saved>) -> bool {
         match self.range {
             SquashRange::Top => saved.is_none(),
-            SquashRange::Newest(_) => self.left == 0,
-            SquashRange::After(_) => !self.after.contains(&commit.id()),
+            SquashRange::Newest(most) => self.taken == *most,
             SquashRange::Since(second) => commit.time().seconds() < *second,
             // Its commits are together, but for those of the user.
             SquashRange::Batch(given) => saved.is_some_and(|saved| {
                 saved.message.batch != *given && self.batches.first() == Some(given)
             }),
-            SquashRange::Containing(_) => false,
+            SquashRange::Containing(_) | SquashRange::After(_) => false,
         }
     }
 
@@ -153,16 +150,16 @@ impl RangeChoice<'_> {
             SquashRange::Containing(text) => {
                 String::from_utf8_lossy(commit.message_bytes()).contains(text)
             }
-            SquashRange::Batch(given) => batch.starts_with(given),
+            SquashRange::Batch(given) => {
+                let is_named = batch.starts_with(given);
+                if is_named && !self.batches.contains(batch) {
+                    self.batches.push(batch.clone());
+                }
+                is_named
+            }
             _ => true,
         };
-        if is_chosen {
-            self.left = self.left.saturating_sub(1);
-            let is_by_batch = matches!(self.range, SquashRange::Batch(_));
-            if is_by_batch && !self.batches.contains(batch) {
-                self.batches.push(batch.clone());
-            }
-        }
+        self.taken += usize::from(is_chosen);
         is_chosen
     }
 
@@ -253,38 +250,35 @@ impl Store {
     /// The first parents as far back as they matter, newest first.
     fn chosen(&self, tip: &Commit<'_>, range: &SquashRange) -> GitResult<Vec<Link>> {
         let shallow = self.shallow();
+        let mut outside = Vec::new();
+        if let SquashRange::After(text) = range {
+            outside.push(self.revision(text)?);
+        }
         // Beside a branch, what the branch has is left as it is.
-        let beside: Option<HashSet<Oid>> = match self.head()? {
-            Some(head) if self.rules.is_beside_branch() => {
-                Some(self.beyond(tip.id(), &[head.id()])?)
-            }
-            _ => None,
+        if self.rules.is_beside_branch() {
+            outside.extend(self.head()?.map(|head| head.id()));
+        }
+        let inside: HashSet<Oid> = match outside[..] {
+            [] => HashSet::new(),
+            _ => self.beyond(tip.id(), &outside)?,
         };
         let mut choice = RangeChoice {
             range,
-            after: match range {
-                SquashRange::After(text) => self.beyond(tip.id(), &[self.revision(text)?])?,
-                _ => HashSet::new(),
-            },
-            left: match range {
-                SquashRange::Newest(most) => *most,
-                _ => usize::MAX,
-            },
+            taken: 0,
             batches: Vec::new(),
         };
         let mut chain = Vec::new();
-        let mut next = Some(tip.clone());
-        while let Some(commit) = next {
+        for commit in first_parents(Some(tip.clone())) {
+            let commit = commit?;
             let id = commit.id();
             let saved = Saved::of(&commit);
-            let is_of_branch = beside.as_ref().is_some_and(|beside| !beside.contains(&id));
-            if is_of_branch || shallow.contains(&id) || choice.is_over(&commit, saved.as_ref()) {
+            let is_outside = !outside.is_empty() && !inside.contains(&id);
+            if is_outside || shallow.contains(&id) || choice.is_over(&commit, saved.as_ref()) {
                 break;
             }
             let parents: Vec<Oid> = commit.parent_ids().collect();
             // Beside a branch, what the user committed comes in as a second parent.
             let ends = matches!(range, SquashRange::Top) && parents.len() > 1;
-            next = first_parent(&commit)?.filter(|_| !ends);
             chain.push(Link {
                 id,
                 chosen: saved
@@ -293,6 +287,9 @@ impl Store {
                 saved,
                 parents,
             });
+            if ends {
+                break;
+            }
         }
         choice.settle(&mut chain)?;
         Ok(chain)
@@ -368,12 +365,7 @@ impl Store {
     }
 
     fn plan(&self, tip: &Commit<'_>, chain: &[Link]) -> GitResult<SquashPlan<'_>> {
-        let mut plan = SquashPlan {
-            range: Vec::new(),
-            groups: Vec::new(),
-            member: HashMap::new(),
-            again: HashSet::new(),
-        };
+        let mut plan = SquashPlan::default();
         let Some(oldest) = chain.iter().rfind(|link| link.chosen) else {
             return Ok(plan);
         };
@@ -420,14 +412,14 @@ impl Store {
         let is_lost = |commit: &&Commit<'_>| {
             let id = commit.id();
             let is_ours = plan.member.contains_key(&id) || saved.contains_key(&id);
-            plan.rewrites(id) && is_signed(commit) && !(self.rules.signs() && is_ours)
+            plan.rewrites(id) && is_signed(commit) && !(self.rules.options.sign && is_ours)
         };
         plan.range.iter().filter(is_lost).count()
     }
 
     /// Refs that point at what is rewritten, but for the one that is moved.
     fn refs_at(&self, plan: &SquashPlan<'_>) -> GitResult<Vec<String>> {
-        let own = self.full_ref_name();
+        let own = self.ref_name();
         let mut left = Vec::new();
         for found in self.repo.references()? {
             let found = found?;
@@ -465,7 +457,10 @@ impl Store {
                 }
                 Some(_) => continue,
                 None if !plan.again.contains(&id) => continue,
-                None if is_signed(commit) && self.rules.signs() && Saved::of(commit).is_some() => {
+                None if is_signed(commit)
+                    && self.rules.options.sign
+                    && Saved::of(commit).is_some() =>
+                {
                     let text = String::from_utf8_lossy(commit.message_raw_bytes());
                     self.make_on(commit, &text, &mapped(commit))?
                 }
@@ -474,12 +469,9 @@ impl Store {
             new.insert(id, made);
         }
         let made = new.get(&tip.id()).copied().unwrap_or(tip.id());
-        let name = self.full_ref_name();
+        let name = self.ref_name();
         // The way back must outlast a `git gc`.
-        match self.repo.reference_ensure_log(&name) {
-            Err(why) if why.code() != ErrorCode::NotFound => return Err(why.into()),
-            _ => {}
-        }
+        if_found(self.repo.reference_ensure_log(&name))?;
         self.advance(Some(tip.id()), made, "clada squash")?;
         let is_users = !self.is_private() && !self.rules.is_beside_branch();
         done.moved = Some(Moved {
@@ -495,13 +487,8 @@ impl Store {
     fn make_on(&self, like: &Commit<'_>, text: &str, parents: &[Oid]) -> GitResult<Oid> {
         let found = parents.iter().map(|id| self.repo.find_commit(*id));
         let parents = found.collect::<Result<Vec<_>, _>>()?;
-        self.make(&NewCommit {
-            author: &like.author(),
-            committer: &like.committer(),
-            text,
-            tree: &like.tree()?,
-            parents: &parents.iter().collect::<Vec<_>>(),
-        })
+        let names = [&like.author(), &like.committer()];
+        self.make(names, &like.tree()?, text, &parents)
     }
 
     /// The same commit to the byte, with other parents and without a signature.
@@ -512,23 +499,22 @@ impl Store {
         let header = memchr::memmem::find(bytes, b"\n\n").map_or(bytes.len(), |at| at + 1);
         let (header, rest) = bytes.split_at(header);
         let mut new = Vec::with_capacity(bytes.len());
-        let (mut in_signature, mut put) = (false, false);
+        let mut is_left_out = false;
         for line in header.split_inclusive(|byte| *byte == b'\n') {
             // A field of several lines goes on with a space.
             if !line.starts_with(b" ") {
-                let name = line.split(|byte| *byte == b' ').next();
-                in_signature = SIGNATURES.iter().any(|one| name == Some(one.as_bytes()));
+                let name = line.split(|byte| *byte == b' ').next().unwrap_or_default();
+                let mut left_out = SIGNATURES.iter().chain(&["parent"]);
+                is_left_out = left_out.any(|one| name == one.as_bytes());
             }
-            if in_signature || line.starts_with(b"parent ") {
-                continue;
-            }
-            if !put && line.starts_with(b"author ") {
-                put = true;
+            if line.starts_with(b"author ") {
                 for id in parents {
                     new.extend_from_slice(format!("parent {id}\n").as_bytes());
                 }
             }
-            new.extend_from_slice(line);
+            if !is_left_out {
+                new.extend_from_slice(line);
+            }
         }
         new.extend_from_slice(rest);
         Ok(odb.write(ObjectType::Commit, &new)?)

@@ -2,8 +2,7 @@
 //! writes the index file, moves HEAD, or trusts what a comparison said about a file.
 
 use std::cell::OnceCell;
-use std::collections::{BTreeSet, HashMap, HashSet};
-use std::ffi::OsStr;
+use std::collections::{BTreeSet, HashSet};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
@@ -31,46 +30,11 @@ pub(super) struct Staging<'s> {
     /// The comparison with the files, by the settings of the repository.
     walk: IndexWalk<'s>,
     config: Config,
-    filters: HashMap<String, bool>,
-    base: Base<'s>,
-    seen: Gathered,
-}
-
-/// The commit that is saved on.
-struct Base<'s> {
-    tree: Option<Tree<'s>>,
+    /// The tree of the commit that is saved on.
+    base: Option<Tree<'s>>,
     /// All contents that it has, once that was asked.
     contents: OnceCell<HashSet<Oid>>,
-}
-
-impl Base<'_> {
-    fn has(&self, path: &Path) -> bool {
-        let tree = self.tree.as_ref();
-        tree.is_some_and(|tree| tree.get_path(path).is_ok())
-    }
-
-    fn has_file(&self, path: &Path) -> bool {
-        has_file(self.tree.as_ref(), path)
-    }
-
-    /// True if the commit has that content somewhere.
-    fn has_content(&self, content: Oid) -> bool {
-        let contents = self.contents.get_or_init(|| {
-            let mut contents = HashSet::new();
-            let walked = self.tree.as_ref().map(|tree| {
-                tree.walk(TreeWalkMode::PreOrder, |_, entry| {
-                    contents.insert(entry.id());
-                    TreeWalkResult::Ok
-                })
-            });
-            if matches!(walked, Some(Ok(()))) {
-                contents
-            } else {
-                HashSet::new()
-            }
-        });
-        contents.contains(&content)
-    }
+    seen: Gathered,
 }
 
 fn has_file(tree: Option<&Tree<'_>>, path: &Path) -> bool {
@@ -127,11 +91,8 @@ impl<'s> Staging<'s> {
             store,
             untracked,
             index,
-            filters: HashMap::new(),
-            base: Base {
-                tree: base.cloned(),
-                contents: OnceCell::new(),
-            },
+            base: base.cloned(),
+            contents: OnceCell::new(),
             seen: Gathered::default(),
         })
     }
@@ -151,11 +112,9 @@ impl<'s> Staging<'s> {
         let root = &store.root;
         let entries = recorded::entries_below(self.index, root);
         let folder = IndexFolder::new(root, &entries)?;
-        let Differing {
-            tracked: mut files,
-            mut untracked,
-        } = self.differing_in(root, &folder)?;
-        let mut paths = recorded::otherwise(&store.repo, self.base.tree.as_ref(), root, &folder)?;
+        let differing = self.differing_in(root, &folder)?;
+        let (mut files, mut untracked) = (differing.tracked, differing.untracked);
+        let mut paths = recorded::otherwise(&store.repo, self.base.as_ref(), root, &folder)?;
         let mut late = BTreeSet::new();
         if splits {
             (self.seen.first, late) = store.staged_tree(self.index, &paths)?;
@@ -191,26 +150,22 @@ impl<'s> Staging<'s> {
     fn taken(&mut self, untracked: &BTreeSet<PathBuf>, takes: Takes) -> GitResult<Vec<PathBuf>> {
         let store = self.store;
         // Beside a branch, what clada has committed is not in the user's index.
-        let of_user = if store.rules.is_beside_branch() {
-            let head = store.head()?;
-            Some(head.map(|commit| commit.tree()).transpose()?)
-        } else {
-            None
-        };
+        let is_beside = store.rules.is_beside_branch();
+        let head = if is_beside { store.head()? } else { None };
+        let users = head.map(|commit| commit.tree()).transpose()?;
         let (mut taken, mut moved) = (Vec::new(), BTreeSet::new());
         if takes == Takes::Made {
             self.untracked.expect_copies(store, untracked);
         }
         for path in untracked {
-            let is_own = of_user
-                .as_ref()
-                .is_some_and(|users| self.base.has_file(path) && !has_file(users.as_ref(), path));
-            let is_taken = is_own
-                || match takes {
-                    Takes::All => !store.is_secret(path),
-                    Takes::None => false,
-                    Takes::Made => self.takes_made(path, &mut moved),
-                };
+            let is_own =
+                is_beside && has_file(self.base.as_ref(), path) && !has_file(users.as_ref(), path);
+            let is_taken = match takes {
+                _ if is_own => true,
+                Takes::All => !store.is_secret(path),
+                Takes::None => false,
+                Takes::Made => self.takes_made(path, &mut moved),
+            };
             if is_taken {
                 taken.push(path.clone());
             }
@@ -228,7 +183,7 @@ impl<'s> Staging<'s> {
     /// True for an untracked file that a command made and that goes into the index. One that does not is told.
     fn takes_made(&mut self, path: &Path, moved: &mut BTreeSet<PathBuf>) -> bool {
         // What the index had, a command took out of it.
-        if self.base.has_file(path) || untracked::is_below(path, moved) {
+        if has_file(self.base.as_ref(), path) || untracked::is_below(path, moved) {
             return false;
         }
         if let Some((folder, of)) = self.untracked.moved_folder(self.store, path) {
@@ -250,7 +205,7 @@ impl<'s> Staging<'s> {
     fn taken_out(&self, differing: &BTreeSet<PathBuf>) -> GitResult<BTreeSet<PathBuf>> {
         let mut out = BTreeSet::new();
         for path in differing {
-            if self.base.has(path)
+            if self.was_there(path)
                 && self.index.get_path(path, 0).is_none()
                 && !self.store.rules.is_left_out(path)
                 && find(&self.store.top, path)? != PathKind::Nothing
@@ -274,7 +229,7 @@ impl<'s> Staging<'s> {
     fn unstage(&mut self, differing: &BTreeSet<PathBuf>) -> GitResult<Vec<PathBuf>> {
         let mut out = Vec::new();
         for path in differing {
-            if self.base.has(path) || self.untracked.before.staged.contains(path) {
+            if self.was_there(path) || self.untracked.before.staged.contains(path) {
                 continue;
             }
             let Some(entry) = self.index.get_path(path, 0) else {
@@ -313,14 +268,31 @@ impl<'s> Staging<'s> {
         Ok(out)
     }
 
+    /// True if the commit has something at a path.
+    fn was_there(&self, path: &Path) -> bool {
+        let base = self.base.as_ref();
+        base.is_some_and(|tree| tree.get_path(path).is_ok())
+    }
+
     /// True if the commit has the content of a file, perhaps elsewhere: then that is known, and the file may only be moved.
     fn has_content_of(&self, path: &Path) -> bool {
         let place = self.store.top.join(path);
         if opened(&place).is_none() || is_huge(&place) {
             return false;
         }
+        let contents = self.contents.get_or_init(|| {
+            let mut contents = HashSet::new();
+            if let Some(tree) = &self.base {
+                // As far as it can be read.
+                let _ = tree.walk(TreeWalkMode::PreOrder, |_, entry| {
+                    contents.insert(entry.id());
+                    TreeWalkResult::Ok
+                });
+            }
+            contents
+        });
         let content = Oid::hash_file(ObjectType::Blob, place);
-        content.is_ok_and(|content| self.base.has_content(content))
+        content.is_ok_and(|content| contents.contains(&content))
     }
 
     fn leave_off(&mut self, path: &Path, why: OffReason) {
@@ -393,7 +365,10 @@ impl<'s> Staging<'s> {
             return Ok(());
         }
         let kind = find(&self.store.top, path)?;
-        if let Some(why) = self.withheld(path, recorded.as_ref(), kind)? {
+        if let Some(why) = self
+            .store
+            .withheld(&self.config, path, recorded.as_ref(), kind)?
+        {
             if kind != PathKind::Nothing {
                 self.skip(path, why);
             }
@@ -442,59 +417,12 @@ impl<'s> Staging<'s> {
         added
     }
 
-    /// Finds a reason why the index keeps what it has of a path.
-    pub(super) fn withheld(
-        &mut self,
-        path: &Path,
-        recorded: Option<&IndexEntry>,
-        kind: PathKind,
-    ) -> GitResult<Option<SkipReason>> {
-        if recorded.is_some_and(|entry| self.is_kept_by_user(entry, kind)) {
-            return Ok(Some(SkipReason::KeptByUser));
-        }
-        // No filter sees what a link says.
-        if kind != PathKind::File {
-            return Ok(None);
-        }
-        match self.store.too_large(path) {
-            None => self.needs_git_itself(path),
-            why => Ok(why),
-        }
-    }
-
     fn take_away(&mut self, path: &Path, recorded: Option<IndexEntry>) -> GitResult<()> {
         if recorded.is_some() {
             self.index.remove(path, 0)?;
             self.seen.staged.push(Staged::Gone(path.to_path_buf()));
         }
         Ok(())
-    }
-
-    /// True if the user keeps a change to himself. In a sparse checkout git itself takes skip-worktree off a file that is
-    /// there nevertheless; elsewhere the mark is the user's way to keep a local change out of commits.
-    fn is_kept_by_user(&self, entry: &IndexEntry, kind: PathKind) -> bool {
-        let skipped = entry.flags_extended & SKIP_WORKTREE != 0;
-        let brought_back = self.walk.sparse && kind != PathKind::Nothing;
-        entry.flags & ASSUME_UNCHANGED != 0 || (skipped && !brought_back)
-    }
-
-    /// Finds the program through which git would pass the content, and which libgit2 does not have.
-    fn needs_git_itself(&mut self, path: &Path) -> GitResult<Option<SkipReason>> {
-        if let Some(name) = self.store.attribute(path, "filter")? {
-            let config = &self.config;
-            let runs = *self.filters.entry(name.clone()).or_insert_with(|| {
-                let set = |key| config.get_entry(&format!("filter.{name}.{key}")).is_ok();
-                // Git too commits the content as it is where the filter is not set up; for LFS, that is
-                // never what anybody wants.
-                name == "lfs" || set("clean") || set("process")
-            });
-            if runs {
-                return Ok(Some(SkipReason::Filter(name)));
-            }
-        }
-        let encoding = self.store.attribute(path, "working-tree-encoding")?;
-        let encoding = encoding.filter(|name| !name.eq_ignore_ascii_case("utf-8"));
-        Ok(encoding.map(SkipReason::Encoding))
     }
 
     /// The paths to look at because of one place: itself and all that is or was below it. A file that stood
@@ -507,7 +435,7 @@ impl<'s> Staging<'s> {
         let mut files = BTreeSet::new();
         let tracked = self.index.get_path(place, 0).is_some();
         let private = self.store.is_private();
-        if self.in_another_repository(place, tracked) && !private {
+        if !private && self.store.in_another_repository(self.index, place, tracked) {
             self.skip(place, SkipReason::NestedRepository);
             return Ok(files);
         }
@@ -532,23 +460,9 @@ impl<'s> Staging<'s> {
         Ok(files)
     }
 
-    /// True if a place lies in a submodule or in a repository that this one knows nothing of.
-    pub(super) fn in_another_repository(&self, place: &Path, tracked: bool) -> bool {
-        let folders = place.ancestors().skip(1);
-        let mut folders = folders.filter(|folder| *folder != Path::new(""));
-        folders.any(|folder| {
-            let entry = self.index.get_path(folder, 0);
-            let repository = self.store.top.join(folder).join(".git");
-            entry.as_ref().is_some_and(is_gitlink) || (!tracked && repository.exists())
-        })
-    }
-
     fn differing_below(&mut self, from: &Path, places: &[PathBuf]) -> GitResult<BTreeSet<PathBuf>> {
         let entries = recorded::entries_below(self.index, from);
-        let Differing {
-            tracked: mut files,
-            untracked,
-        } = self.differing_in(from, &IndexFolder::new(from, &entries)?)?;
+        let differing = self.differing_in(from, &IndexFolder::new(from, &entries)?)?;
         let (store, index) = (self.store, &*self.index);
         let was_tracked = |path: &PathBuf| {
             let name = path.strip_prefix(from).unwrap_or(path);
@@ -560,7 +474,8 @@ impl<'s> Staging<'s> {
                 || was_tracked(path)
                 || !store.rules.leaves_untracked() && !store.is_secret(path)
         };
-        files.extend(untracked.into_iter().filter(is_taken));
+        let mut files = differing.tracked;
+        files.extend(differing.untracked.into_iter().filter(is_taken));
         Ok(files)
     }
 
@@ -620,21 +535,20 @@ impl Store {
             return Err(SnapshotError::OutsideRoot(path.to_path_buf()));
         }
         let root = self.top.join(&self.root);
-        let mut folder = root.join(path);
-        let mut rest = Vec::new();
-        let real = loop {
-            match folder.file_name().map(OsStr::to_owned) {
-                Some(name) if folder != root => rest.push(name),
-                _ => break root.clone(),
-            }
-            folder.pop();
+        let mut itself = root.join(path);
+        let folders = itself.clone();
+        let folders = folders.ancestors().skip(1);
+        for folder in folders.take_while(|folder| folder.starts_with(&root)) {
             match folder.canonicalize() {
-                Ok(real) => break real,
+                Ok(real) => {
+                    let below = itself.strip_prefix(folder).unwrap_or(path);
+                    itself = real.join(below);
+                    break;
+                }
                 Err(why) if is_missing(&why) => {}
                 Err(why) => return Err(SnapshotError::unreadable(path, why)),
             }
-        };
-        let itself = rest.iter().rev().fold(real, |real, name| real.join(name));
+        }
         let is_link = itself.is_symlink();
         let behind = is_link.then(|| itself.canonicalize().ok()).flatten();
         let behind = behind.filter(|behind| behind.is_file());
@@ -644,6 +558,53 @@ impl Store {
         };
         let places = [Some(itself), behind].into_iter().flatten();
         Ok(places.filter_map(inside).collect())
+    }
+
+    /// Finds a reason why the index keeps what it has of a path. The settings are those of the repository.
+    pub(super) fn withheld(
+        &self,
+        config: &Config,
+        path: &Path,
+        recorded: Option<&IndexEntry>,
+        kind: PathKind,
+    ) -> GitResult<Option<SkipReason>> {
+        if recorded.is_some_and(|entry| is_kept_by_user(config, entry, kind)) {
+            return Ok(Some(SkipReason::KeptByUser));
+        }
+        // No filter sees what a link says.
+        if kind != PathKind::File {
+            return Ok(None);
+        }
+        match self.too_large(path) {
+            None => self.needs_git_itself(config, path),
+            why => Ok(why),
+        }
+    }
+
+    /// Finds the program through which git would pass the content, and which libgit2 does not have.
+    fn needs_git_itself(&self, config: &Config, path: &Path) -> GitResult<Option<SkipReason>> {
+        if let Some(name) = self.attribute(path, "filter")? {
+            let set = |key| config.get_entry(&format!("filter.{name}.{key}")).is_ok();
+            // Git too commits the content as it is where the filter is not set up; for LFS, that is
+            // never what anybody wants.
+            if name == "lfs" || set("clean") || set("process") {
+                return Ok(Some(SkipReason::Filter(name)));
+            }
+        }
+        let encoding = self.attribute(path, "working-tree-encoding")?;
+        let encoding = encoding.filter(|name| !name.eq_ignore_ascii_case("utf-8"));
+        Ok(encoding.map(SkipReason::Encoding))
+    }
+
+    /// True if a place lies in a submodule or in a repository that this one knows nothing of.
+    pub(super) fn in_another_repository(&self, index: &Index, place: &Path, tracked: bool) -> bool {
+        let folders = place.ancestors().skip(1);
+        let mut folders = folders.filter(|folder| *folder != Path::new(""));
+        folders.any(|folder| {
+            let entry = index.get_path(folder, 0);
+            let repository = self.top.join(folder).join(".git");
+            entry.as_ref().is_some_and(is_gitlink) || (!tracked && repository.exists())
+        })
     }
 
     /// Reads what git's attributes say of a path, where they say more than yes or no.
@@ -680,9 +641,13 @@ impl Staged {
     }
 }
 
-/// True if `git add -N` made the entry.
-pub(super) fn is_announced(entry: &IndexEntry) -> bool {
-    entry.flags_extended & INTENT_TO_ADD != 0
+/// True if the user keeps a change to himself. In a sparse checkout git itself takes skip-worktree off a file that is
+/// there nevertheless; elsewhere the mark is the user's way to keep a local change out of commits.
+fn is_kept_by_user(config: &Config, entry: &IndexEntry, kind: PathKind) -> bool {
+    let skipped = entry.flags_extended & SKIP_WORKTREE != 0;
+    let brought_back =
+        config.get_bool("core.sparseCheckout").unwrap_or(false) && kind != PathKind::Nothing;
+    entry.flags & ASSUME_UNCHANGED != 0 || (skipped && !brought_back)
 }
 
 /// True if two entries of one path say the same of it, stat data included.

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use git2::{ErrorCode, Repository, RepositoryOpenFlags};
 
@@ -26,7 +27,7 @@ pub struct Store {
     pub(super) rules: SaveRules,
     pub(super) index: PendingIndex,
     pub(super) locks: LockWait,
-    pub(super) relief: Relief,
+    pub(super) relief: Arc<Relief>,
     /// The notices that nobody has asked for yet.
     pub(super) notices: RefCell<Vec<String>>,
 }
@@ -123,6 +124,14 @@ pub(super) fn discover(root: &Path) -> GitResult<Discovered> {
             Ok(Discovered::WorkTree(repo, top))
         }
         _ => Ok(Discovered::NoWorkTree(Some(inside))),
+    }
+}
+
+/// Returns `None` where an error says that git has nothing of this name.
+pub(super) fn if_found<T>(result: Result<T, git2::Error>) -> Result<Option<T>, git2::Error> {
+    match result {
+        Err(why) if why.code() == ErrorCode::NotFound => Ok(None),
+        result => result.map(Some),
     }
 }
 

@@ -32,30 +32,17 @@ pub fn joined<'t>(texts: impl IntoIterator<Item = &'t str>) -> String {
         0 => String::new(),
         more => format!(" (+{more} more)"),
     };
-    let mut text = String::new();
-    let mut best = None;
-    for (at, part) in parts.iter().enumerate() {
-        if at > 0 {
-            text += BETWEEN;
-        }
-        text += part;
-        let length = text.chars().count();
-        if length > LIMIT {
-            break;
-        }
-        let more = more(at + 1);
-        if length + more.len() <= LIMIT {
-            best = Some(text.clone() + &more);
-        }
-    }
-    match (best, parts.first()) {
-        (Some(best), _) => best,
-        (None, Some(first)) => {
-            let more = more(1);
-            cut(first, LIMIT - more.len()) + &more
-        }
-        (None, None) => String::new(),
-    }
+    // Each takes up one character at least.
+    let mut fitting = (1..=parts.len().min(LIMIT)).rev();
+    let best = fitting.find_map(|shown| {
+        let text = parts[..shown].join(BETWEEN) + &more(shown);
+        (text.chars().count() <= LIMIT).then_some(text)
+    });
+    let cut_first = || {
+        let (first, more) = (parts.first()?, more(1));
+        Some(cut(first, LIMIT - more.len()) + &more)
+    };
+    best.or_else(cut_first).unwrap_or_default()
 }
 
 /// The subject of several commits, of what each of them says: what they all say is said as it is.

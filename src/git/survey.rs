@@ -95,7 +95,7 @@ fn in_repository(
     let branch = store.branch();
     Ok(Survey::Repository {
         branch: branch.map(|name| name.trim_start_matches("refs/heads/").to_owned()),
-        beside: store.rules.is_beside_branch().then(|| store.ref_name()),
+        beside: store.rules.is_beside_branch().then(|| store.side_ref()),
         has_author: store.repo.signature().is_ok(),
         top: snapshots.store.top,
     })

@@ -3,23 +3,15 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::SystemTime;
 
 use git2::{Commit, ErrorCode, Index, Oid, ReferenceType};
 
 use super::error::GitResult;
+use super::store::if_found;
 use super::{SnapshotError, Store};
-
-/// The target of commits.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum CommitTarget {
-    /// Onto the branch that is checked out, or onto HEAD itself where it is detached.
-    #[default]
-    Branch,
-    /// The same history under `refs/clada/BRANCH`: HEAD, index and branch are left as they are.
-    Side,
-}
+use crate::world::folder::if_there;
 
 impl Store {
     /// True if commits go onto a detached HEAD of the user's, so that no branch has them.
@@ -32,14 +24,13 @@ impl Store {
     /// long as nothing was saved there.
     pub(super) fn tip(&self) -> GitResult<Option<Commit<'_>>> {
         if self.rules.is_beside_branch() {
-            match self.repo.find_reference(&self.ref_name()) {
+            match if_found(self.repo.find_reference(&self.side_ref()))? {
                 // Through it the user's own branch would be moved.
-                Ok(side) if side.kind() == Some(ReferenceType::Symbolic) => {
+                Some(side) if side.kind() == Some(ReferenceType::Symbolic) => {
                     return Err(SnapshotError::Diverted(self.ref_path()));
                 }
-                Ok(side) => return Ok(Some(side.peel_to_commit()?)),
-                Err(why) if why.code() == ErrorCode::NotFound => {}
-                Err(why) => return Err(why.into()),
+                Some(side) => return Ok(Some(side.peel_to_commit()?)),
+                None => {}
             }
         }
         self.head()
@@ -75,7 +66,7 @@ impl Store {
     /// # Errors
     /// [`SnapshotError::HeadMoved`] where somebody else moved it.
     pub(super) fn advance(&self, old: Option<Oid>, new: Oid, log: &str) -> GitResult<()> {
-        let name = self.full_ref_name();
+        let name = self.ref_name();
         // Beside a branch, the first commit is put on the branch's.
         let begins = self.rules.is_beside_branch() && self.repo.refname_to_id(&name).is_err();
         if begins {
@@ -114,38 +105,31 @@ impl Store {
         Ok(())
     }
 
-    /// The ref that a commit moves.
-    pub(super) fn ref_name(&self) -> String {
-        if !self.rules.is_beside_branch() {
-            return "HEAD".to_owned();
-        }
-        match self.branch() {
-            Some(name) => {
-                format!(
-                    "refs/clada/{}",
-                    name.strip_prefix("refs/heads/").unwrap_or(&name)
-                )
-            }
+    /// The ref of commits that go beside the branch.
+    pub(super) fn side_ref(&self) -> String {
+        let name = match self.branch() {
+            Some(name) => name.strip_prefix("refs/heads/").unwrap_or(&name).to_owned(),
             // A linked work tree has a HEAD of its own.
             None if self.repo.is_worktree() => {
                 let tree = self.repo.path().file_name().unwrap_or_default();
-                format!("refs/clada/HEAD@{}", tree.to_string_lossy())
+                format!("HEAD@{}", tree.to_string_lossy())
             }
-            None => "refs/clada/HEAD".to_owned(),
-        }
+            None => "HEAD".to_owned(),
+        };
+        format!("refs/clada/{name}")
     }
 
-    /// The same with the branch's own name, where HEAD is on one.
-    pub(super) fn full_ref_name(&self) -> String {
+    /// The full name of the ref that a commit moves; `HEAD` where that is detached.
+    pub(super) fn ref_name(&self) -> String {
         if self.rules.is_beside_branch() {
-            return self.ref_name();
+            return self.side_ref();
         }
         self.branch().unwrap_or("HEAD".to_owned())
     }
 
     /// That ref's file: the branch's, or HEAD itself where it is detached.
     pub(super) fn ref_path(&self) -> PathBuf {
-        match self.full_ref_name() {
+        match self.ref_name() {
             name if name == "HEAD" => self.repo.path().join(name),
             name => self.repo.commondir().join(name),
         }
@@ -194,18 +178,10 @@ impl Store {
                 io::copy(&mut users, &mut new).map_err(failed)?;
                 new.persist(&path).map_err(|why| failed(why.error))?;
             }
-            Err(_) => remove(&path).map_err(failed)?,
+            Err(_) => drop(if_there(fs::remove_file(&path)).map_err(failed)?),
         }
         let mut index = Index::open(&path)?;
         Ok(self.repo.set_index(&mut index)?)
-    }
-}
-
-/// Removes a file, if it is there.
-pub(super) fn remove(path: &Path) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(why) if why.kind() != io::ErrorKind::NotFound => Err(why),
-        _ => Ok(()),
     }
 }
 

@@ -1,19 +1,33 @@
-//! A tree with some paths changed. Owns the shape of trees; never looks at the index or at files.
+//! A tree with some paths changed, and the folders in one. Owns the shape of trees; never looks at the index or at files.
 //!
 //! It costs what is touched: the trees on the way to the changed paths are read and written, no others.
 //! libgit2's `TreeUpdateBuilder` does the same, but fails where a file takes a folder's place.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use git2::{ObjectType, Oid, Repository, Tree};
 
+use super::store::if_found;
+
+/// The folder that a tree has at a path, which may be empty; none where it has something else there, or nothing.
+pub(super) fn folder<'r>(
+    repo: &'r Repository,
+    tree: &Tree<'r>,
+    path: &Path,
+) -> Result<Option<Tree<'r>>, git2::Error> {
+    if path.as_os_str().is_empty() {
+        return Ok(Some(tree.clone()));
+    }
+    let entry = if_found(tree.get_path(path))?;
+    let folder = entry.filter(|entry| entry.kind() == Some(ObjectType::Tree));
+    folder.map(|entry| repo.find_tree(entry.id())).transpose()
+}
+
 const FOLDER: i32 = 0o040_000;
 
-/// A path, and what it is to be: a blob or gitlink with its mode, or nothing.
-pub(super) struct TreeEdit<'p> {
-    pub(super) path: &'p [u8],
-    pub(super) now: Option<(Oid, u32)>,
-}
+/// Paths, and what each is to be: a blob or gitlink with its mode, or nothing.
+pub(super) type TreeEdits<'p> = BTreeMap<&'p [u8], Option<(Oid, u32)>>;
 
 /// Writes `base` with the edits made; none if nothing is left in it.
 ///
@@ -22,21 +36,16 @@ pub(super) struct TreeEdit<'p> {
 pub(super) fn rewrite(
     repo: &Repository,
     base: Option<&Tree<'_>>,
-    edits: &[TreeEdit<'_>],
+    edits: &TreeEdits<'_>,
 ) -> Result<Option<Oid>, git2::Error> {
-    let mut here = BTreeMap::new();
-    let mut below: BTreeMap<&[u8], Vec<TreeEdit<'_>>> = BTreeMap::new();
-    for edit in edits {
-        match memchr::memchr(b'/', edit.path) {
-            None => drop(here.insert(edit.path, edit.now)),
-            Some(slash) => below
-                .entry(&edit.path[..slash])
-                .or_default()
-                .push(TreeEdit {
-                    path: &edit.path[slash + 1..],
-                    now: edit.now,
-                }),
-        }
+    let mut here = TreeEdits::new();
+    let mut below: BTreeMap<&[u8], TreeEdits<'_>> = BTreeMap::new();
+    for (path, now) in edits {
+        let (edits, path) = match memchr::memchr(b'/', path) {
+            None => (&mut here, *path),
+            Some(slash) => (below.entry(&path[..slash]).or_default(), &path[slash + 1..]),
+        };
+        edits.insert(path, *now);
     }
 
     let mut builder = repo.treebuilder(base)?;

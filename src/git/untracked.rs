@@ -20,16 +20,6 @@ use super::{CommitStep, ContentId, Message, SaveOutcome, Snapshots, Store, look,
 use crate::policy::secrets::{self, begins_like_key};
 use crate::text::size;
 
-/// The rule for files that git neither tracks nor ignores.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum UntrackedRule {
-    /// They stay off the branch; see the top of `untracked.rs`.
-    #[default]
-    Leave,
-    /// They are committed, but for what looks like a secret.
-    Commit,
-}
-
 /// A file or folder that a batch made, or named, and that is not on the branch. Relative to the repository's top.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LeftOff {
@@ -179,9 +169,9 @@ const SOME_SECRET: usize = 4;
 
 impl BeforeBatch {
     fn of(looked: &Looked) -> Self {
-        let is_folder = |path: &&PathBuf| path.as_os_str().as_encoded_bytes().ends_with(b"/");
+        let ignored = looked.ignored.iter();
         let (folders, files): (Vec<&PathBuf>, Vec<&PathBuf>) =
-            looked.ignored.iter().partition(is_folder);
+            ignored.partition(|path| look::ends_with_slash(path));
         let folders = folders.into_iter().chain(&looked.repositories);
         // Without the slash at the end.
         let folders = folders.map(|path| path.components().collect());
@@ -283,19 +273,15 @@ impl Snapshots {
                 look.found.by_content.insert(entry.id, path);
             }
         }
-        let Looked {
-            untracked,
-            ignored,
-            repositories,
-            ..
-        } = &self.untracked.looked;
+        let looked = &self.untracked.looked;
         // What a command of this batch made is no secret by itself.
-        let untracked = untracked.iter().filter(|path| !self.untracked.is_new(path));
-        for path in untracked.chain(&store.rules.never) {
+        let untracked = looked.untracked.iter();
+        let of_user = untracked.filter(|path| !self.untracked.is_new(path));
+        for path in of_user.chain(&store.rules.never) {
             look.see(path);
         }
         look.files = IGNORED;
-        for path in ignored.iter().chain(repositories) {
+        for path in looked.ignored.iter().chain(&looked.repositories) {
             look.see(path);
         }
         for folder in &self.untracked.before.folders {
@@ -386,7 +372,6 @@ impl UntrackedState {
     /// Decides about an untracked file after a command: the reason to keep it off the branch, or none. The outer `None` is
     /// for one of the user's, of which there is nothing to tell.
     pub(super) fn stays_off(&self, store: &Store, path: &Path) -> Option<Option<OffReason>> {
-        let _working = store.relief.working();
         if self.named.contains(path) {
             return Some(self.named_stays_off(store, path));
         }
@@ -435,12 +420,8 @@ impl UntrackedState {
 
     /// Notes the contents of what a command made and looks like a secret, by path: it may have made a copy as well.
     pub(super) fn expect_copies(&mut self, store: &Store, made: &BTreeSet<PathBuf>) {
-        let is_small = |path: &&PathBuf| {
-            let data = fs::symlink_metadata(store.top.join(path));
-            data.is_ok_and(|data| data.is_file() && data.len() <= SMALL)
-        };
-        let secrets = made.iter().filter(is_small);
-        let secrets = secrets.filter(|path| self.is_new(path) && store.is_secret(path));
+        let made = made.iter();
+        let secrets = made.filter(|path| self.is_new(path) && store.is_secret(path));
         let contents: Vec<_> = secrets
             .filter_map(|path| Some((store.content_of(path)?, path.clone())))
             .collect();

@@ -5,7 +5,7 @@ use std::path::Path;
 use git2::{Commit, ObjectType, Oid};
 
 use super::error::GitResult;
-use super::history::first_parent;
+use super::history::first_parents;
 use super::message;
 use super::{Snapshots, Store};
 
@@ -58,12 +58,11 @@ impl Store {
         look: &mut impl FnMut(&[u8]) -> Option<T>,
     ) -> GitResult<Option<(T, Option<Successor>)>> {
         let path = self.root.join(path);
-        let mut next = self.tip()?;
         let mut successor: Option<Commit<'_>> = None;
         let mut last: Option<Oid> = None;
         let (mut versions, mut bytes) = (0, 0);
-        for _ in 0..COMMITS {
-            let Some(commit) = next else { break };
+        for commit in first_parents(self.tip()?).take(COMMITS) {
+            let commit = commit?;
             let entry = commit.tree()?.get_path(&path).ok();
             let blob = entry.filter(|entry| entry.kind() == Some(ObjectType::Blob));
             let blob = blob.map(|entry| entry.id());
@@ -79,7 +78,6 @@ impl Store {
                 }
             }
             last = blob;
-            next = first_parent(&commit)?;
             successor = Some(commit);
         }
         Ok(None)

@@ -3,8 +3,8 @@
 //!
 //! libgit2's comparison does the same in one thread, which is slower than `git status`.
 
-use std::ffi::{CStr, OsStr};
-use std::fs;
+use std::fs::{self, DirEntry, Metadata};
+use std::io;
 use std::num::NonZero;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
@@ -13,19 +13,12 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use git2::{Config, IndexEntry};
-use rustix::fs::{AtFlags, Dir, DirEntry, FileType, Mode, OFlags, Stat, statat};
 
 use super::look;
 use super::recorded::{ASSUME_UNCHANGED, IndexFolder, LINK, is_gitlink, is_kept};
 
 /// The number of folders that are worth a thread.
 const SHARE: usize = 32;
-
-/// A folder that is to be listed is opened so.
-const LISTING: OFlags = OFlags::RDONLY
-    .union(OFlags::DIRECTORY)
-    .union(OFlags::NOFOLLOW)
-    .union(OFlags::CLOEXEC);
 
 /// Seconds and nanoseconds.
 pub(super) type Moment = (i64, i64);
@@ -47,7 +40,7 @@ pub(super) struct IndexWalk<'w> {
     /// `core.trustCTime`
     ctime: bool,
     /// A file outside of the sparse checkout is git's again once it is there.
-    pub(super) sparse: bool,
+    sparse: bool,
 }
 
 /// Paths that may differ.
@@ -59,12 +52,8 @@ pub(super) struct Doubts {
     pub(super) others: Vec<PathBuf>,
 }
 
-/// The doubts about one folder, and the folders in it.
-#[derive(Default)]
-struct FolderDoubts<'f> {
-    doubts: Doubts,
-    below: Vec<(PathBuf, &'f IndexFolder<'f>)>,
-}
+/// A folder to look at, as the index has it.
+type FolderToSee<'f> = (PathBuf, &'f IndexFolder<'f>);
 
 impl<'w> IndexWalk<'w> {
     /// A walk by the settings of a repository whose index was written then.
@@ -87,62 +76,56 @@ impl<'w> IndexWalk<'w> {
         while !level.is_empty() {
             let seen = in_threads(&level, |(path, folder)| self.look(path, folder));
             level = Vec::new();
-            for mut seen in seen {
-                all.tracked.append(&mut seen.doubts.tracked);
-                all.others.append(&mut seen.doubts.others);
-                level.append(&mut seen.below);
+            for (seen, below) in seen {
+                all.tracked.extend(seen.tracked);
+                all.others.extend(seen.others);
+                level.extend(below);
             }
         }
         all
     }
 
-    fn look<'f>(&self, path: &Path, folder: &'f IndexFolder<'f>) -> FolderDoubts<'f> {
-        let mut seen = FolderDoubts::default();
+    /// Looks at one folder; returns with it the folders in it that are to be looked at.
+    fn look<'f>(&self, path: &Path, folder: &'f IndexFolder<'f>) -> (Doubts, Vec<FolderToSee<'f>>) {
+        let mut seen = Doubts::default();
+        let mut inside = Vec::new();
         let mut missing = vec![true; folder.files.len()];
         let mut gone = vec![true; folder.folders.len()];
-        let mut meet = |listed: &Dir, item: &DirEntry| -> rustix::io::Result<()> {
+        let mut meet = |item: io::Result<DirEntry>| -> io::Result<()> {
+            let item = item?;
             let name = item.file_name();
-            let bytes = name.to_bytes();
-            if [&b"."[..], b"..", b".git"].contains(&bytes) {
+            let bytes = name.as_bytes();
+            if bytes == b".git" {
                 return Ok(());
             }
-            let kind = match item.file_type() {
-                FileType::Unknown => FileType::from_raw_mode(stat(listed, name)?.st_mode),
-                kind => kind,
-            };
-            let is_folder = kind.is_dir();
+            let is_folder = item.file_type()?.is_dir();
             let below = is_folder.then(|| folder.folder(bytes)).flatten();
-            let there = || path.join(OsStr::from_bytes(bytes));
             match (below, folder.file(bytes)) {
                 (Some(at), _) => {
                     gone[at] = false;
-                    seen.below.push((there(), &folder.folders[at].1));
+                    inside.push((path.join(&name), &folder.folders[at].1));
                 }
                 (None, Some(at)) if !is_folder || is_gitlink(folder.files[at].1) => {
                     missing[at] = false;
                     let entry = folder.files[at].1;
-                    if self.is_doubtful(entry, || stat(listed, name))? {
-                        seen.doubts.tracked.push(look::path_of(entry));
+                    if self.is_doubtful(entry, || item.metadata())? {
+                        seen.tracked.push(look::path_of(entry));
                     }
                 }
-                _ => seen.doubts.others.push(there()),
+                _ => seen.others.push(path.join(&name)),
             }
             Ok(())
         };
-        let mut list = || -> rustix::io::Result<()> {
-            let opened = rustix::fs::open(self.top.join(path), LISTING, Mode::empty())?;
-            let mut listed = Dir::new(opened)?;
-            while let Some(item) = listed.read() {
-                meet(&listed, &item?)?;
-            }
-            Ok(())
-        };
-        if list().is_err() {
-            seen.doubts.others.push(path.to_path_buf());
+        let listed = fs::read_dir(self.top.join(path));
+        if listed
+            .and_then(|mut items| items.try_for_each(&mut meet))
+            .is_err()
+        {
+            seen.others.push(path.to_path_buf());
         }
         let mut miss = |entry: &IndexEntry| {
             if !is_gitlink(entry) && !is_kept(entry) {
-                seen.doubts.tracked.push(look::path_of(entry));
+                seen.tracked.push(look::path_of(entry));
             }
         };
         for ((_, entry), _) in folder.files.iter().zip(missing).filter(|(_, is)| *is) {
@@ -151,60 +134,52 @@ impl<'w> IndexWalk<'w> {
         for ((_, folder), _) in folder.folders.iter().zip(gone).filter(|(_, is)| *is) {
             folder.each(&mut miss);
         }
-        seen
+        (seen, inside)
     }
 
     fn is_doubtful(
         &self,
         entry: &IndexEntry,
-        stat: impl FnOnce() -> rustix::io::Result<Stat>,
-    ) -> rustix::io::Result<bool> {
+        data: impl FnOnce() -> io::Result<Metadata>,
+    ) -> io::Result<bool> {
         if is_gitlink(entry) {
             return Ok(false);
         }
         if is_kept(entry) {
             return Ok(self.sparse && entry.flags & ASSUME_UNCHANGED == 0);
         }
-        Ok(!self.is_as(entry, &stat()?))
-    }
-
-    /// True if a file is as its entry says.
-    pub(super) fn is_clean(&self, entry: &IndexEntry) -> bool {
-        let file = rustix::fs::lstat(self.top.join(look::path_of(entry)));
-        file.is_ok_and(|file| self.is_as(entry, &file))
+        Ok(!self.is_as(entry, &data()?))
     }
 
     /// Compares as git does by default.
-    fn is_as(&self, entry: &IndexEntry, file: &Stat) -> bool {
-        let written = (file.st_mtime, file.st_mtime_nsec as i64);
-        let changed = (file.st_ctime, file.st_ctime_nsec as i64);
+    fn is_as(&self, entry: &IndexEntry, file: &Metadata) -> bool {
+        let written = (file.mtime(), file.mtime_nsec());
+        let changed = (file.ctime(), file.ctime_nsec());
         // The index has the lower 32 bits of each.
         let is_at = |time: git2::IndexTime, (seconds, nanoseconds): Moment| {
             time.seconds() == seconds as i32 && i64::from(time.nanoseconds()) == nanoseconds
         };
         self.mode_of(entry, file) == entry.mode
-            && file.st_size as u32 == entry.file_size
+            && file.size() as u32 == entry.file_size
             && is_at(entry.mtime, written)
             && (!self.ctime || is_at(entry.ctime, changed))
-            && (file.st_ino as u32, file.st_uid, file.st_gid) == (entry.ino, entry.uid, entry.gid)
+            && (file.ino() as u32, file.uid(), file.gid()) == (entry.ino, entry.uid, entry.gid)
             && written < self.written
     }
 
-    fn mode_of(&self, entry: &IndexEntry, file: &Stat) -> u32 {
-        match FileType::from_raw_mode(file.st_mode) {
-            FileType::Symlink => LINK,
-            FileType::RegularFile if !self.modes && entry.mode & 0o170_000 == 0o100_000 => {
-                entry.mode
-            }
-            FileType::RegularFile if file.st_mode & 0o100 != 0 => 0o100_755,
-            FileType::RegularFile => 0o100_644,
-            _ => 0,
+    fn mode_of(&self, entry: &IndexEntry, file: &Metadata) -> u32 {
+        if file.is_symlink() {
+            LINK
+        } else if !file.is_file() {
+            0
+        } else if !self.modes && entry.mode & 0o170_000 == 0o100_000 {
+            entry.mode
+        } else if file.mode() & 0o100 != 0 {
+            0o100_755
+        } else {
+            0o100_644
         }
     }
-}
-
-fn stat(folder: &Dir, name: &CStr) -> rustix::io::Result<Stat> {
-    statat(folder.fd()?, name, AtFlags::SYMLINK_NOFOLLOW)
 }
 
 /// Does the same with all items, shared out among as many threads as there are cores.

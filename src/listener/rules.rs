@@ -356,14 +356,8 @@ pub(crate) fn git_of(
 ) -> GitSetup {
     GitSetup {
         options: git::Options {
-            target: match settings.target {
-                settings::TargetSetting::Branch => git::CommitTarget::Branch,
-                settings::TargetSetting::Side => git::CommitTarget::Side,
-            },
-            untracked: match settings.untracked {
-                settings::UntrackedSetting::Leave => git::UntrackedRule::Leave,
-                settings::UntrackedSetting::Commit => git::UntrackedRule::Commit,
-            },
+            target: settings.target,
+            untracked: settings.untracked,
             new_file: settings.new_file,
             notes: {
                 let folders = folders.clone();

@@ -110,11 +110,11 @@ pub struct ExecSettings {
 #[serde(default, deny_unknown_fields)]
 pub struct GitSettings {
     pub enabled: bool,
-    pub target: TargetSetting,
+    pub target: CommitTarget,
     pub commit: Commit,
     pub sign: bool,
     pub hooks: bool,
-    pub untracked: UntrackedSetting,
+    pub untracked: UntrackedRule,
     /// In bytes.
     #[serde(deserialize_with = "bytes")]
     pub new_file: u64,
@@ -125,23 +125,25 @@ pub struct GitSettings {
     pub private_file: u64,
 }
 
-/// The place of commits.
+/// The target of commits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum TargetSetting {
+pub enum CommitTarget {
+    /// Onto the branch that is checked out, or onto HEAD itself where it is detached.
     #[default]
     Branch,
+    /// The same history under `refs/clada/BRANCH`: HEAD, index and branch are left as they are.
     Side,
 }
 
 /// The rule for files that git neither tracks nor ignores.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum UntrackedSetting {
-    /// They stay off the branch.
+pub enum UntrackedRule {
+    /// They stay off the branch; see the top of `git/untracked.rs`.
     #[default]
     Leave,
-    /// They are committed, but for secrets.
+    /// They are committed, but for what looks like a secret.
     Commit,
 }
 

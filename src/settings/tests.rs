@@ -128,7 +128,7 @@ fn the_defaults_name_every_setting() {
         commit,
         sign: false,
         hooks: false,
-        untracked: UntrackedSetting::Leave,
+        untracked: UntrackedRule::Leave,
         new_file: 5_242_880,
         private_limit: 20_000,
         private_file,
@@ -150,7 +150,7 @@ fn the_defaults_name_every_setting() {
     assert_eq!(names(&table["git"]), git.map(str::to_owned).into());
     assert_eq!(
         (saves, target, commit, private_file),
-        (true, TargetSetting::Branch, Commit::Task, 64 << 20)
+        (true, CommitTarget::Branch, Commit::Task, 64 << 20)
     );
     let WatchSettings {
         debounce,

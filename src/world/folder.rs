@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{
-    Access, AtFlags, CWD, Dir, Mode, OFlags, accessat, linkat, openat, renameat, unlinkat,
+    Access, AtFlags, CWD, Dir, Mode, OFlags, accessat, linkat, mkdirat, openat, renameat, unlinkat,
 };
 use rustix::io::Errno;
 
@@ -166,6 +166,19 @@ impl OpenFolder {
     pub fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
         let flags = AtFlags::empty();
         Ok(linkat(&self.fd, name(from), &self.fd, name(to), flags)?)
+    }
+
+    /// Makes a folder in the folder, and opens it.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn make_folder(&self, folder: &Path) -> io::Result<Self> {
+        mkdirat(&self.fd, name(folder), Mode::from_raw_mode(0o777))?;
+        let flags = WAY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        Ok(Self {
+            fd: openat(&self.fd, name(folder), flags, Mode::empty())?,
+            path: self.path.join(name(folder)),
+        })
     }
 
     /// Takes a file away.

@@ -14,7 +14,7 @@ fn changes(repo: &Snapshots, from: Option<&str>, to: &str) -> Vec<(PathBuf, Chan
     let changes = repo.store.changes(from, Some(to)).unwrap();
     changes
         .into_iter()
-        .map(|one| (one.path, one.kind))
+        .map(|one| (one.path, ChangeKind::of(one.held[0], one.held[1])))
         .collect()
 }
 

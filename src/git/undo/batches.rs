@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use git2::Commit;
+
 use super::{Direction, UndoError, UndoTarget};
-use crate::git::history::RootReach;
+use crate::git::history::{RootReach, first_parent};
 use crate::git::subject;
-use crate::git::{CommitStep, History, Saved, SnapshotError, Store, short};
+use crate::git::{CommitStep, Saved, SnapshotError, Store, short};
 
 /// The commits of a batch, or of an undo, which are taken back together.
 #[derive(Debug, Clone)]
@@ -74,8 +76,8 @@ impl BatchHistory {
         let mut known = Self::default();
         let mut reverts = Reverts::default();
         let mut all = Histories {
-            own: stores[0].history()?,
-            aside: stores.get(1).map(|aside| aside.history()).transpose()?,
+            own: stores[0].tip()?,
+            aside: stores.get(1).map_or(Ok(None), |aside| aside.tip())?,
             waiting: None,
             seen: HashSet::new(),
         };
@@ -234,9 +236,10 @@ struct Reverts {
 /// Two histories as one, newest first: what the private snapshots have goes before the commit of git's that was the last
 /// one when they were made. Where that is gone, time says what is newer, in seconds.
 struct Histories<'h> {
-    own: History<'h>,
-    aside: Option<History<'h>>,
-    /// The next commit of the second.
+    /// The next commit of each.
+    own: Option<Commit<'h>>,
+    aside: Option<Commit<'h>>,
+    /// The next one of clada's in the second.
     waiting: Option<Saved>,
     /// Commits of the first.
     seen: HashSet<String>,
@@ -246,27 +249,28 @@ impl Histories<'_> {
     /// The next commit that clada made, with the number of the history that it is in.
     fn next(&mut self) -> Result<Option<(usize, Saved)>, SnapshotError> {
         loop {
-            if let (None, Some(aside)) = (&self.waiting, &mut self.aside) {
-                self.waiting = aside.next_saved()?;
+            while self.waiting.is_none()
+                && let Some(commit) = self.aside.take()
+            {
+                self.waiting = Saved::of(&commit);
+                self.aside = first_parent(&commit)?;
             }
-            let next = self.own.peek();
-            if let Some((commit, _)) = &next {
-                self.seen.insert(commit.clone());
-            }
+            let next = self.own.as_ref();
+            self.seen.extend(next.map(|commit| commit.id().to_string()));
             let is_due = |saved: &mut Saved| {
                 let beside = saved.message.beside.as_ref();
-                next.is_none_or(|(_, time)| {
-                    beside.is_some_and(|it| self.seen.contains(it)) || saved.time > time
-                })
+                beside.is_some_and(|it| self.seen.contains(it))
+                    || next.is_none_or(|next| saved.time > next.time().seconds())
             };
             if let Some(saved) = self.waiting.take_if(is_due) {
                 return Ok(Some((1, saved)));
             }
-            match self.own.advance()? {
-                None => return Ok(None),
-                Some(Some(saved)) => return Ok(Some((0, saved))),
-                // One of the user's.
-                Some(None) => {}
+            let Some(commit) = self.own.take() else {
+                return Ok(None);
+            };
+            self.own = first_parent(&commit)?;
+            if let Some(saved) = Saved::of(&commit) {
+                return Ok(Some((0, saved)));
             }
         }
     }

@@ -2,97 +2,63 @@
 //! each has its own next step.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::fmt;
 use std::path::{Path, PathBuf};
 
+use git2::Commit;
+
 use super::{BatchCommits, SHOWN, UndoError};
-use crate::git::{CommitStep, ContentId, Saved, Store, short};
+use crate::git::history::first_parents;
+use crate::git::{CommitStep, ContentId, Message, Saved, SnapshotError, Store, short};
 
-/// A path that is not as it was left, and why.
-#[derive(Debug)]
-pub struct InTheWay {
-    path: PathBuf,
-    /// Newest first; empty where nobody knows.
-    by: Vec<Obstacle>,
-}
+/// The paths that are not as they were left, each with the sentences on who changed it, newest first; with none where nobody
+/// knows.
+type Obstacles = BTreeMap<PathBuf, Vec<String>>;
 
-/// The one who changed it.
-#[derive(Debug, Clone)]
-enum Obstacle {
-    /// The user, who has not committed it.
-    Edit,
-    /// A commit of the user's: its id and subject.
-    Commit(String, String),
-    /// A change of the user's before a batch, which clada saved: the commit's id, and the words of that batch.
-    Before(String, String),
-    /// A batch, by its id and words.
-    Batch(String, String),
-    /// An undo, by its commit and words.
-    Undo(String, String),
-    /// A redo, likewise.
-    Redo(String, String),
-}
+/// The user has not committed it.
+const EDIT: &str =
+    "you changed it after this batch and did not commit: set your change aside with `git stash`";
 
-impl Obstacle {
-    fn of(commit: &str, saved: Option<&Saved>, store: &Store) -> Result<Self, UndoError> {
-        let id = short(commit).to_owned();
-        let Some(saved) = saved else {
-            return Ok(Self::Commit(id, store.subject(commit)?));
-        };
-        let words = saved.words().to_owned();
-        Ok(match saved.message.step {
-            CommitStep::Before | CommitStep::Add => Self::Before(id, words),
-            CommitStep::Task | CommitStep::Squash => {
-                Self::Batch(saved.message.batch.clone(), words)
-            }
-            CommitStep::Undo(_) => Self::Undo(id, words),
-            CommitStep::Redo(_) => Self::Redo(id, words),
-        })
+/// Says which commit is in the way, and what reverts it.
+fn obstacle(commit: &Commit<'_>) -> String {
+    let id = commit.id().to_string();
+    let id = short(&id);
+    if let Some(saved) = Saved::of(commit) {
+        return sentence(id, &saved.message);
     }
+    let text = String::from_utf8_lossy(commit.message_bytes());
+    let subject = text.trim_start().lines().next().unwrap_or_default();
+    let subject = subject.trim_end();
+    format!("commit {id} \"{subject}\": revert that first with `git revert {id}`")
 }
 
-impl fmt::Display for Obstacle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Edit => write!(
-                f,
-                "you changed it after this batch and did not commit: set your change aside with `git stash`"
-            ),
-            Self::Commit(id, subject) => write!(
-                f,
-                "commit {id} \"{subject}\": revert that first with `git revert {id}`"
-            ),
-            Self::Before(id, words) => write!(
-                f,
-                "you changed it before \"{words}\": revert that first with `git revert {id}`"
-            ),
-            Self::Batch(id, words) => write!(
-                f,
-                "batch {id}, \"{words}\": revert that first with `clada undo {id}`"
-            ),
-            Self::Undo(id, words) => write!(
-                f,
-                "the undo of \"{words}\", commit {id}: revert that first with `clada redo`"
-            ),
-            Self::Redo(id, words) => write!(
-                f,
+/// The same of a commit of clada's.
+fn sentence(id: &str, message: &Message) -> String {
+    let (words, batch) = (message.step.words(&message.subject), &message.batch);
+    match message.step {
+        CommitStep::Before | CommitStep::Add => {
+            format!("you changed it before \"{words}\": revert that first with `git revert {id}`")
+        }
+        CommitStep::Task | CommitStep::Squash => {
+            format!("batch {batch}, \"{words}\": revert that first with `clada undo {batch}`")
+        }
+        CommitStep::Undo(_) => {
+            format!("the undo of \"{words}\", commit {id}: revert that first with `clada redo`")
+        }
+        CommitStep::Redo(_) => {
+            format!(
                 "the redo of \"{words}\", commit {id}: revert that first with `git revert {id}`"
-            ),
+            )
         }
     }
 }
 
 /// Says what is in the way, a line for each path.
-pub(super) fn list(all: &[InTheWay], how: &str) -> String {
+pub(super) fn list(all: &Obstacles, how: &str) -> String {
     let mut text = String::new();
-    for InTheWay { path, by } in all.iter().take(SHOWN) {
-        let by: Vec<String> = by.iter().map(Obstacle::to_string).collect();
-        let by = if by.is_empty() {
-            String::new()
-        } else {
-            format!(": {}", by.join("; "))
-        };
-        text += &format!("\n  `{}` changed since{how}{by}", path.display());
+    for (path, by) in all.iter().take(SHOWN) {
+        let colon = if by.is_empty() { "" } else { ": " };
+        let by = by.join("; ");
+        text += &format!("\n  `{}` changed since{how}{colon}{by}", path.display());
     }
     if let Some(more) = all.len().checked_sub(SHOWN + 1) {
         text += &format!("\n  and {} more", more + 1);
@@ -108,9 +74,8 @@ pub(super) fn name(
     stores: &[&Store],
     groups: &[BatchCommits],
     paths: Vec<PathBuf>,
-) -> Result<Vec<InTheWay>, UndoError> {
-    let mut by: BTreeMap<PathBuf, Vec<Obstacle>> =
-        paths.into_iter().map(|path| (path, Vec::new())).collect();
+) -> Result<Obstacles, UndoError> {
+    let mut by: Obstacles = paths.into_iter().map(|path| (path, Vec::new())).collect();
     for (at, store) in stores.iter().enumerate() {
         let commits = groups.iter().flat_map(|group| &group.commits);
         let chosen: HashSet<&str> = commits
@@ -119,11 +84,11 @@ pub(super) fn name(
             .collect();
         add_obstacles(store, &chosen, &mut by)?;
     }
-    let in_the_way = by.into_iter().map(|(path, by)| InTheWay { path, by });
-    Ok(in_the_way.collect())
+    Ok(by)
 }
 
 /// A path on the way back through a history.
+#[derive(Default)]
 struct PathWalk {
     /// The content that it holds where the walk is.
     held: Option<ContentId>,
@@ -154,39 +119,36 @@ impl PathWalk {
 fn add_obstacles(
     store: &Store,
     chosen: &HashSet<&str>,
-    by: &mut BTreeMap<PathBuf, Vec<Obstacle>>,
+    by: &mut Obstacles,
 ) -> Result<(), UndoError> {
-    let mut walked: Vec<(String, Option<Saved>)> = Vec::new();
+    let mut walked: Vec<Commit<'_>> = Vec::new();
     let mut left = chosen.len();
-    let mut history = store.history()?;
-    while let Some((commit, _)) = history.peek() {
-        let is_wanted = left > 0;
-        left -= usize::from(chosen.contains(commit.as_str()));
-        walked.push((commit, history.advance()?.flatten()));
-        // One more: it is the parent of the last.
-        if !is_wanted {
+    for commit in first_parents(store.tip()?) {
+        if left == 0 {
             break;
         }
+        let commit = commit.map_err(SnapshotError::from)?;
+        left -= usize::from(chosen.contains(commit.id().to_string().as_str()));
+        walked.push(commit);
     }
     let paths: Vec<PathBuf> = by.keys().cloned().collect();
     let at_tip = store.held_at_tip(&paths)?;
     let walks = paths.iter().zip(&at_tip).map(|(path, held)| {
         let walk = PathWalk {
             held: *held,
-            since: None,
-            is_chosen: false,
-            is_stopped: false,
+            ..PathWalk::default()
         };
         (path.as_path(), walk)
     });
     let mut walks: HashMap<&Path, PathWalk> = walks.collect();
-    for (at, (commit, _)) in walked.iter().enumerate() {
-        let parent = walked.get(at + 1).map(|(parent, _)| parent.as_str());
-        let is_chosen = chosen.contains(commit.as_str());
+    for (at, commit) in walked.iter().enumerate() {
+        let parent = commit.parent_id(0).ok().map(|id| id.to_string());
+        let id = commit.id().to_string();
+        let is_chosen = chosen.contains(id.as_str());
         if parent.is_none() && !is_chosen {
             break;
         }
-        for change in store.changes(parent, Some(commit))? {
+        for change in store.changes(parent.as_deref(), Some(&id))? {
             if let Some(walk) = walks.get_mut(change.path.as_path()) {
                 walk.pass(at, change.held, is_chosen);
             }
@@ -197,11 +159,10 @@ fn add_obstacles(
             continue;
         };
         if store.held_now(path)? != held {
-            obstacles.push(Obstacle::Edit);
+            obstacles.push(EDIT.to_owned());
         }
         if let Some(at) = walk.since.filter(|_| walk.is_stopped) {
-            let (commit, saved) = &walked[at];
-            obstacles.push(Obstacle::of(commit, saved.as_ref(), store)?);
+            obstacles.push(obstacle(&walked[at]));
         }
     }
     Ok(())
@@ -213,14 +174,18 @@ mod tests {
 
     #[test]
     fn an_undo_and_a_redo_in_the_way_are_said_with_what_reverts_them() {
-        let said =
-            |of: fn(String, String) -> Obstacle| of("3f2a1bc".into(), "Add".into()).to_string();
+        let message = |step| Message {
+            subject: "Add".into(),
+            step,
+            ..Message::default()
+        };
+        let said = |step| sentence("3f2a1bc", &message(step));
         assert_eq!(
-            said(Obstacle::Undo),
+            said(CommitStep::Undo("b1".into())),
             "the undo of \"Add\", commit 3f2a1bc: revert that first with `clada redo`"
         );
         assert_eq!(
-            said(Obstacle::Redo),
+            said(CommitStep::Redo("b1".into())),
             "the redo of \"Add\", commit 3f2a1bc: revert that first with `git revert 3f2a1bc`"
         );
     }

@@ -15,16 +15,11 @@ pub enum LookStep {
     End,
 }
 
-/// The state that is there now.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ShownState {
-    /// An older state, and how many steps it is from what was there.
-    Older(Box<Stop>, usize),
-    /// The one that was there before looking.
-    Present,
-}
+/// An older state, and how many steps it is from what was there before looking.
+pub type OlderState = (Stop, usize);
 
-/// Shows another state. `message` is that of the commit which keeps what is there.
+/// Shows another state and returns it; none is the one that was there before looking. `message` is that of the commit which
+/// keeps what is there.
 ///
 /// # Errors
 /// Where there is none, where files have changed since the last step, and where git or the file system does not let it.
@@ -33,7 +28,7 @@ pub fn step(
     disk: &mut Disk,
     to: LookStep,
     message: &Message,
-) -> Result<ShownState, UndoError> {
+) -> Result<Option<OlderState>, UndoError> {
     let begins = snapshots.where_looking()?.is_none();
     if begins {
         if !matches!(to, LookStep::Back(_)) {
@@ -45,7 +40,7 @@ pub fn step(
     let looking = store.looking()?.ok_or(UndoError::NotLooking)?;
     let shown = go(snapshots, store, disk, to, &looking);
     let is_over = match &shown {
-        Ok(shown) => *shown == ShownState::Present,
+        Ok(shown) => shown.is_none(),
         Err(_) => begins,
     };
     if is_over {
@@ -60,13 +55,16 @@ fn go(
     disk: &mut Disk,
     to: LookStep,
     looking: &Looking,
-) -> Result<ShownState, UndoError> {
+) -> Result<Option<OlderState>, UndoError> {
     let edited = snapshots.edited(store, looking)?;
     if !edited.is_empty() {
         return Err(UndoError::Edited(edited));
     }
-    let (stop, distance) = aim(store, to, looking)?;
-    let target = stop.as_ref().map_or(&looking.present, |stop| &stop.commit);
+    let older = aim(store, to, looking)?;
+    let target = match &older {
+        Some((stop, _)) => &stop.commit,
+        None => &looking.present,
+    };
     // A file may be of any of these.
     let mut changed = BTreeSet::new();
     for from in [&looking.at, &looking.to, &looking.present] {
@@ -99,15 +97,13 @@ fn go(
     }
     store.look_at("to", target)?;
     write(disk, &writes, || store.look_at("at", target))?;
-    Ok(stop.map_or(ShownState::Present, |stop| {
-        ShownState::Older(Box::new(stop), distance)
-    }))
+    Ok(older)
 }
 
-/// Finds the state to show, and how many steps it is from what was there; no state is what was there.
-fn aim(store: &Store, to: LookStep, looking: &Looking) -> Result<(Option<Stop>, usize), UndoError> {
+/// Finds the state to show; none is what was there.
+fn aim(store: &Store, to: LookStep, looking: &Looking) -> Result<Option<OlderState>, UndoError> {
     let further = match to {
-        LookStep::End => return Ok((None, 0)),
+        LookStep::End => return Ok(None),
         LookStep::Back(steps) => steps,
         LookStep::Forward(_) => 0,
     };
@@ -123,5 +119,5 @@ fn aim(store: &Store, to: LookStep, looking: &Looking) -> Result<(Option<Stop>, 
     if there == here {
         return Err(UndoError::NoOlder);
     }
-    Ok(((there > 0).then(|| stops.swap_remove(there)), there))
+    Ok((there > 0).then(|| (stops.swap_remove(there), there)))
 }

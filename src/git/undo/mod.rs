@@ -6,7 +6,7 @@ mod in_the_way;
 mod looking;
 mod plan;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::error::list;
@@ -14,8 +14,7 @@ use super::{ChangeKind, CommitStep, Message, SnapshotError, Snapshots, UsersWork
 use crate::world::workspace::{Disk, FsError};
 
 pub use batches::{BatchCommits, Mark, marks, newest};
-pub use in_the_way::InTheWay;
-pub use looking::{LookStep, ShownState, step};
+pub use looking::{LookStep, OlderState, step};
 use plan::{FileWrite, plan};
 
 /// The number of paths that a message shows.
@@ -113,12 +112,12 @@ pub enum UndoError {
         "nothing was done, because these changes are in the way:{}\ntry `--keep`, which merges them unless the same lines changed",
         in_the_way::list(.0, "")
     )]
-    Changed(Vec<InTheWay>),
+    Changed(BTreeMap<PathBuf, Vec<String>>),
     #[error(
         "nothing was done, because these changes are in the way:{}\n`--keep` cannot merge changes to the same lines",
         in_the_way::list(.0, " in the same lines")
     )]
-    Collides(Vec<InTheWay>),
+    Collides(BTreeMap<PathBuf, Vec<String>>),
     #[error(
         "git cannot save {} as it is now, so nothing was done: move it away, then try again",
         list(.0, SHOWN)
@@ -187,9 +186,13 @@ pub fn perform(
         return Err(UndoError::Elsewhere(ids.join(", "), folder));
     }
     let taken = chosen.iter().map(|group| (group.id.clone(), group.words()));
+    let changes = writes.iter().map(|write| {
+        let kind = ChangeKind::of(write.old.as_ref(), write.new.as_ref());
+        (write.path.clone(), kind)
+    });
     let mut done = UndoOutcome {
         taken: taken.collect(),
-        changes: writes.iter().map(change).collect(),
+        changes: changes.collect(),
         work: Vec::new(),
         commit: None,
     };
@@ -223,15 +226,6 @@ pub fn perform(
     let _ = snapshots.settle();
     done.commit = outcome.commit.filter(|_| outcome.changed);
     Ok(done)
-}
-
-fn change(write: &FileWrite) -> (PathBuf, ChangeKind) {
-    let kind = match (&write.old, &write.new) {
-        (None, _) => ChangeKind::Added,
-        (_, None) => ChangeKind::Deleted,
-        _ => ChangeKind::Changed,
-    };
-    (write.path.clone(), kind)
 }
 
 /// Makes the message of the commits: the words of the batches, oldest first.

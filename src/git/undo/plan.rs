@@ -75,10 +75,8 @@ pub(super) fn plan(
             planner.take_back(&path, &changes, rollback)?;
         }
     }
-    let is_blocked = |rollback: &Rollback| rollback.content.is_none();
-    let blocked = rollbacks
-        .iter()
-        .filter(|(_, rollback)| is_blocked(rollback));
+    let of_paths = rollbacks.iter();
+    let blocked = of_paths.filter(|(_, rollback)| rollback.content.is_none());
     let blocked: Vec<PathBuf> = blocked.map(|(path, _)| path.clone()).collect();
     if blocked.is_empty() {
         return planner.writes(rollbacks);
