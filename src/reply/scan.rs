@@ -217,7 +217,7 @@ impl<'t> Pass<'t> {
         for batch in &mut found.inside {
             batch.is_inside = true;
         }
-        found.doubt();
+        found.doubt(self.ends.unsure);
         found.problems.sort_by_key(|problem| problem.at);
         found
     }
@@ -289,13 +289,23 @@ impl<'t> Scan<'t> {
         self.batches.push(batch);
     }
 
-    /// Batches behind a block that never ends may turn out to be a part of it, if its end is still to come.
-    fn doubt(&mut self) {
-        let is_open = |batch: &Batch<'_>| {
+    /// Batches behind a block that never ends, or behind the `unsure` tag of an element, may turn out to be a part of it, if
+    /// its end is still to come.
+    fn doubt(&mut self, unsure: Option<usize>) {
+        let is_open = |batch: &&Batch<'_>| {
             batch.dialect != Dialect::Cml && matches!(batch.state, BatchState::Open(_))
         };
+        let open = self.batches.iter().find(is_open);
+        let Some(from) = open
+            .map(|batch| batch.span.start)
+            .into_iter()
+            .chain(unsure)
+            .min()
+        else {
+            return;
+        };
         let batches = self.batches.iter_mut();
-        for batch in batches.skip_while(|batch| !is_open(batch)) {
+        for batch in batches.filter(|batch| batch.span.start > from) {
             if batch.state == BatchState::Complete {
                 batch.state = BatchState::Provisional;
             }

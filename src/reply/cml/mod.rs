@@ -334,8 +334,11 @@ impl<'t> BatchReader<'t> {
                 within,
             },
         };
-        if !self.is_broken() {
-            self.batch.state = BatchState::Open(Problem { at, cause });
+        match &self.batch.state {
+            BatchState::Broken(_) if end == self.text.len() => {}
+            // What is read behind it may turn out to be a part of it all the same.
+            BatchState::Broken(first) => self.batch.state = BatchState::Open(first.clone()),
+            _ => self.batch.state = BatchState::Open(Problem { at, cause }),
         }
         end
     }

@@ -47,6 +47,8 @@ const VAIN_NAMES: usize = 32;
 pub(crate) struct Ends<'t> {
     text: &'t str,
     own_line: [Option<OwnLine>; 5],
+    /// The offset of the first element whose end may still come, though it was read on behind its tag.
+    pub(crate) unsure: Option<usize>,
     /// Unknown elements that do not close in the rest of the text.
     vain: HashSet<String>,
 }
@@ -56,6 +58,7 @@ impl<'t> Ends<'t> {
         Self {
             text,
             own_line: [const { None }; 5],
+            unsure: None,
             vain: HashSet::new(),
         }
     }
@@ -79,7 +82,11 @@ impl<'t> Ends<'t> {
         let content = next_line(self.text.as_bytes(), open.end);
         match self.strict(content, name) {
             Some(close) => Some(self.block(content, close, false)),
-            None => Some(self.block(content, self.lenient(content, name)?, true)),
+            None => {
+                let close = self.lenient(content, name)?;
+                self.unsure.get_or_insert(open.at);
+                Some(self.block(content, close, true))
+            }
         }
     }
 
@@ -107,6 +114,7 @@ impl<'t> Ends<'t> {
         if let Some(close) = balanced(tags) {
             return UnknownEnd::At(close.end);
         }
+        self.unsure.get_or_insert(open.at);
         self.vain.insert(name);
         UnknownEnd::None
     }
