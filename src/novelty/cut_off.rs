@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::revision::{self, Revision};
+use super::seen::Candidate;
 use super::{Effect, Look, NoveltyState, OfferReason};
 use crate::reply::record::{Fate, Key, Number, Offer, Prose, Record, TaskPlan};
 use crate::reply::scan::{part_alone, scan};
@@ -62,18 +63,14 @@ impl NoveltyState {
         if batch.state != BatchState::Complete || batch.tasks.is_empty() {
             return None;
         }
-        let record = Record {
-            number: self.number(),
+        let part = Candidate {
+            index: 0,
+            batch,
             // No batch of the notes is this one, not even one that reads the same.
             key: self.seed.key(&format!("the whole tasks of\n{text}")),
-            head: self.head(text, batch),
             prose: Prose::default(),
-            ran: None,
-            tasks: self.tasks(text, batch),
         };
-        let number = record.number;
-        self.insert(record);
-        Some(number)
+        Some(self.remember(text, &part, None, Vec::new()))
     }
 
     /// The part that ran and that a batch of these tasks begins with. One without more of them completes nothing, but where

@@ -315,7 +315,7 @@ impl NoveltyState {
         effects: &mut Vec<Effect>,
     ) -> Number {
         let (plan, fates) = plans.into_iter().unzip();
-        let number = self.remember(scene.look, new, None, fates);
+        let number = self.remember(scene.look.body, new, None, fates);
         let tasks = self.keys(scene.look, new);
         let in_place = self.is_in_place(new, scene);
         self.completes(&tasks, in_place, number);
@@ -499,7 +499,7 @@ impl NoveltyState {
         fates: Vec<Fate>,
         effects: &mut Vec<Effect>,
     ) -> Number {
-        let number = self.remember(look, new, ran, fates);
+        let number = self.remember(look.body, new, ran, fates);
         effects.push(Effect::Remember {
             batch: new.index,
             number,
@@ -518,22 +518,22 @@ impl NoveltyState {
         record.is_none_or(|record| record.tasks.is_empty())
     }
 
-    /// Gives a batch of the body a number.
+    /// Gives a batch of a body a number.
     fn remember(
         &mut self,
-        look: &Look<'_>,
+        body: &str,
         new: &Candidate<'_>,
         ran: Option<i64>,
         fates: Vec<Fate>,
     ) -> Number {
-        let mut tasks = self.tasks(look.body, new.batch);
+        let mut tasks = self.tasks(body, new.batch);
         for (task, fate) in tasks.iter_mut().zip(fates) {
             task.fate = fate;
         }
         let record = Record {
             number: self.number(),
             key: new.key,
-            head: self.head(look.body, new.batch),
+            head: self.head(body, new.batch),
             prose: new.prose,
             ran,
             tasks,
