@@ -43,7 +43,6 @@ pub(crate) fn read<'t>(text: &'t str, open: &Tag<'t>, ends: &mut Ends<'t>) -> Ba
             BatchState::Complete,
             Vec::with_capacity(1),
         ),
-        whole: None,
         bad_attribute: None,
         warnings: Vec::new(),
     };
@@ -66,8 +65,6 @@ struct BatchReader<'t> {
     task: Elements<'t>,
     /// Broken by the first structural problem that more text cannot repair.
     batch: Batch<'t>,
-    /// The offset behind the last task that is closed.
-    whole: Option<usize>,
     /// A bad attribute of `<tasks>`, which is an error of every task of it.
     bad_attribute: Option<Problem>,
     /// Attributes of `<tasks>` that mean nothing: told with the first task.
@@ -151,7 +148,6 @@ impl<'t> BatchReader<'t> {
                 match self.task.open() {
                     Some(_) => {
                         self.batch.tasks.push(self.task.finish(tag.end));
-                        self.whole = Some(tag.end);
                     }
                     None => self.stray(tag, name),
                 }
@@ -279,6 +275,11 @@ impl<'t> BatchReader<'t> {
         }
     }
 
+    /// The offset behind the last task that is closed.
+    fn last_task_end(&self) -> Option<usize> {
+        self.batch.tasks.last().map(|task| task.span.end)
+    }
+
     fn is_broken(&self) -> bool {
         matches!(self.batch.state, BatchState::Broken(_))
     }
@@ -352,7 +353,7 @@ impl<'t> BatchReader<'t> {
         let mut last_tag_end = usize::MAX;
         let mut from = match self.task.open() {
             Some(_) => Tag::at(self.text, at).map_or(at + 1, |tag| tag.end),
-            None => self.whole.unwrap_or(self.batch.span.start + 1),
+            None => self.last_task_end().unwrap_or(self.batch.span.start + 1),
         };
         while let Some(next) = memchr(b'<', &bytes[from..]) {
             let at = from + next;
@@ -388,7 +389,9 @@ impl<'t> BatchReader<'t> {
     /// The tasks that are surely whole, where nothing is asked of the batch as a whole.
     fn whole_part(&self) -> Option<WholePart> {
         let is_sure = self.batch.state == BatchState::Complete && self.bad_attribute.is_none();
-        let end = self.whole.filter(|_| is_sure && !self.batch.atomic)?;
+        let end = self
+            .last_task_end()
+            .filter(|_| is_sure && !self.batch.atomic)?;
         Some(WholePart {
             tasks: self.batch.tasks.len(),
             end,

@@ -56,12 +56,9 @@ impl<'t> Elements<'t> {
 
     /// Command and path of the task that is open, as far as they were read, and its last element.
     pub(crate) fn read_so_far(&self) -> (String, Option<&'static str>) {
-        let said = |name| {
-            let found = self.elements.iter().find(|element| element.name == name);
-            match found.map(|element| &element.content) {
-                Some(ElementContent::Short(text)) => *text,
-                _ => "",
-            }
+        let said = |name| match self.first(name).map(|element| &element.content) {
+            Some(ElementContent::Short(text)) => *text,
+            _ => "",
         };
         let name = format!("{} {}", said(ElementName::C), said(ElementName::Path));
         let last = self.elements.last().map(|element| element.name.text());
@@ -113,11 +110,7 @@ impl<'t> Elements<'t> {
         let action = self.action(name, command);
         let why = self.short(ElementName::I).ok().flatten();
         let why = why.map_or("", |(_, why)| why);
-        let why_span = self
-            .elements
-            .iter()
-            .find(|e| e.name == ElementName::I)
-            .map(|e| e.tag.at..e.end);
+        let why_span = self.first(ElementName::I).map(|e| e.tag.at..e.end);
         self.elements.clear();
         self.is_open = false;
         Task {
