@@ -168,8 +168,7 @@ fn agreed<K: Eq + Hash, V: PartialEq>(
                 entry.insert(Some(value));
             }
             Entry::Occupied(mut entry) => {
-                let known = entry.get_mut();
-                *known = known.take().filter(|known| *known == value);
+                entry.get_mut().take_if(|known| *known != value);
             }
         }
     }

@@ -27,6 +27,7 @@ use crate::reply::cml::elements::{Element, ElementContent, Elements};
 use crate::reply::cml::payload::{Ends, UnknownEnd, is_cdata};
 use crate::reply::cml::tag::{
     ElementName, Tag, TagKind, follows, line_start, next_line, opens, rest_is_blank, starts_line,
+    tags,
 };
 
 /// Reads the batch that `open` opens: a `<tasks>`, or a `<task>` that stands alone. The scan goes on behind it.
@@ -202,26 +203,20 @@ impl<'t> BatchReader<'t> {
             self.add_short(tag, name, "", tag.end);
             return NextTag::Behind(tag.end);
         }
-        let bytes = self.text.as_bytes();
-        let mut at = tag.end;
-        while let Some(next) = memchr(b'<', &bytes[at..]) {
-            at += next;
-            if let Some(inner) = Tag::at(self.text, at) {
-                if inner.is(TagKind::Close, name) {
-                    self.add_short(tag, name, self.text[tag.end..at].trim(), inner.end);
-                    return NextTag::Behind(inner.end);
-                }
-                if self.is_boundary(&inner) {
-                    let cause = Cause::Unclosed {
-                        element: name.text(),
-                        cdata: false,
-                        within: self.within(),
-                    };
-                    self.break_at(tag.at, cause);
-                    return NextTag::Behind(tag.end);
-                }
+        for inner in tags(self.text, tag.end..self.text.len()) {
+            if inner.is(TagKind::Close, name) {
+                self.add_short(tag, name, self.text[tag.end..inner.at].trim(), inner.end);
+                return NextTag::Behind(inner.end);
             }
-            at += 1;
+            if self.is_boundary(&inner) {
+                let cause = Cause::Unclosed {
+                    element: name.text(),
+                    cdata: false,
+                    within: self.within(),
+                };
+                self.break_at(tag.at, cause);
+                return NextTag::Behind(tag.end);
+            }
         }
         NextTag::Unclosed(name, tag.at)
     }
@@ -247,9 +242,7 @@ impl<'t> BatchReader<'t> {
             return true;
         }
         let line = &self.text[tag.end..next_line(self.text.as_bytes(), tag.end)];
-        line.match_indices("</").any(|(at, _)| {
-            Tag::at(self.text, tag.end + at).is_some_and(|close| close.is(TagKind::Close, name))
-        })
+        tags(line, 0..line.len()).any(|close| close.is(TagKind::Close, name))
     }
 
     /// An element that CML does not have is an error of its task. What it holds is skipped, since it may quote tags.
@@ -351,23 +344,20 @@ impl<'t> BatchReader<'t> {
         // Batches that follow, each with its end, are no sign of this one's.
         let (mut next_batch, mut depth) = (None, 0_usize);
         let mut last_tag_end = usize::MAX;
-        let mut from = match self.task.open() {
+        let from = match self.task.open() {
             Some(_) => Tag::at(self.text, at).map_or(at + 1, |tag| tag.end),
             None => self.last_task_end().unwrap_or(self.batch.span.start + 1),
         };
-        while let Some(next) = memchr(b'<', &bytes[from..]) {
-            let at = from + next;
-            from = at + 1;
-            let tag = Tag::at(self.text, at).filter(|_| follows(bytes, at, last_tag_end));
-            let Some(tag) =
-                tag.filter(|tag| matches!(tag.name, Some(ElementName::Task | ElementName::Tasks)))
-            else {
+        let is_of_tasks =
+            |tag: &Tag<'_>| matches!(tag.name, Some(ElementName::Task | ElementName::Tasks));
+        for tag in tags(self.text, from..bytes.len()).filter(is_of_tasks) {
+            if !follows(bytes, tag.at, last_tag_end) {
                 continue;
-            };
-            (from, last_tag_end) = (tag.end, tag.end);
+            }
+            last_tag_end = tag.end;
             match (tag.name, tag.kind) {
                 (Some(ElementName::Tasks), TagKind::Open) if opens(self.text, &tag) => {
-                    next_batch.get_or_insert(at);
+                    next_batch.get_or_insert(tag.at);
                     depth += 1;
                 }
                 (Some(ElementName::Tasks), TagKind::Close) if depth > 0 => depth -= 1,

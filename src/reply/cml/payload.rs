@@ -15,7 +15,7 @@ use memchr::memmem;
 
 use super::tag::{
     ElementName, Tag, TagKind, balanced, line_start, next_line, rest_is_blank, skip_blanks,
-    starts_line,
+    starts_line, tags,
 };
 use crate::reply::text::Form;
 
@@ -107,8 +107,7 @@ impl<'t> Ends<'t> {
         if self.vain.len() == VAIN_NAMES {
             return UnknownEnd::TooMany;
         }
-        let tags = memchr_iter(b'<', &bytes[open.end..limit])
-            .filter_map(|at| Tag::at(self.text, open.end + at))
+        let tags = tags(self.text, open.end..limit)
             .filter(|tag| tag.spelling.eq_ignore_ascii_case(&name))
             .filter(|tag| inline || tag.alone(self.text));
         if let Some(close) = balanced(tags) {
@@ -211,10 +210,7 @@ impl<'t> Ends<'t> {
         let bytes = self.text.as_bytes();
         let mut depth = 0;
         let mut line_end = content;
-        for at in memchr_iter(b'<', &bytes[content..]).map(|at| content + at) {
-            let Some(tag) = Tag::at(self.text, at) else {
-                continue;
-            };
+        for tag in tags(self.text, content..bytes.len()) {
             if matches!(tag.name, Some(ElementName::Task | ElementName::Tasks))
                 && tag.alone(self.text)
             {
@@ -223,8 +219,8 @@ impl<'t> Ends<'t> {
             if tag.name != Some(name) {
                 continue;
             }
-            if at >= line_end {
-                line_end = next_line(bytes, at);
+            if tag.at >= line_end {
+                line_end = next_line(bytes, tag.at);
                 depth = 0;
             }
             match tag.kind {
