@@ -64,13 +64,14 @@ impl NoveltyState {
             return None;
         }
         let part = Candidate {
+            body: text,
             index: 0,
             batch,
             // No batch of the notes is this one, not even one that reads the same.
             key: self.seed.key(&format!("the whole tasks of\n{text}")),
             prose: Prose::default(),
         };
-        Some(self.remember(text, &part, None, Vec::new()))
+        Some(self.remember(&part, None, Vec::new()))
     }
 
     /// The part that ran and that a batch of these tasks begins with. One without more of them completes nothing, but where
@@ -93,10 +94,9 @@ impl NoveltyState {
         let rest = tasks.len() - part.tasks.len();
         let done = (0..part.tasks.len()).map(|index| revision::plan(part, index));
         let plans = done.chain((0..rest).map(|_| (TaskPlan::Run, Fate::NotRun)));
-        let changed = Revision::Changed(plans.collect());
-        Some(match rest {
-            0 => Revision::Trimmed(changed.into_fates()),
-            _ => changed,
+        Some(Revision {
+            plans: plans.collect(),
+            is_trimmed: rest == 0,
         })
     }
 
