@@ -124,24 +124,21 @@ impl<'t> BatchReader<'t> {
                 if let Some(task) = self.task.open().filter(|_| !self.is_broken()) {
                     return NextTag::Unclosed(ElementName::Task, task);
                 }
-                let within = self.within();
-                self.break_at(self.batch.span.start, Cause::BatchInBatch { within });
+                self.break_at(self.batch.span.start, |within| Cause::BatchInBatch {
+                    within,
+                });
                 return NextTag::End(tag.at);
             }
             (ElementName::Tasks, TagKind::Close) => {
                 if let Some(task) = self.task.open() {
-                    let within = self.within();
-                    self.break_at(task, Cause::TaskCutOff { within });
+                    self.break_at(task, |within| Cause::TaskCutOff { within });
                 }
                 return NextTag::End(tag.end);
             }
             (ElementName::Task, TagKind::Open) => {
                 self.depth += 1;
                 match self.task.open() {
-                    Some(_) => {
-                        let within = self.within();
-                        self.break_at(tag.at, Cause::TaskInTask { within });
-                    }
+                    Some(_) => self.break_at(tag.at, |within| Cause::TaskInTask { within }),
                     None => self.task.begin(tag),
                 }
             }
@@ -209,12 +206,11 @@ impl<'t> BatchReader<'t> {
                 return NextTag::Behind(inner.end);
             }
             if self.is_boundary(&inner) {
-                let cause = Cause::Unclosed {
+                self.break_at(tag.at, |within| Cause::Unclosed {
                     element: name.text(),
                     cdata: false,
-                    within: self.within(),
-                };
-                self.break_at(tag.at, cause);
+                    within,
+                });
                 return NextTag::Behind(tag.end);
             }
         }
@@ -261,8 +257,7 @@ impl<'t> BatchReader<'t> {
                 NextTag::Behind(tag.end)
             }
             UnknownEnd::TooMany => {
-                let within = self.within();
-                self.break_at(tag.at, Cause::TooManyUnknown { within });
+                self.break_at(tag.at, |within| Cause::TooManyUnknown { within });
                 NextTag::Behind(tag.end)
             }
         }
@@ -277,8 +272,9 @@ impl<'t> BatchReader<'t> {
         matches!(self.batch.state, BatchState::Broken(_))
     }
 
-    fn break_at(&mut self, at: usize, cause: Cause) {
+    fn break_at(&mut self, at: usize, cause: impl FnOnce(Within) -> Cause) {
         if !self.is_broken() {
+            let cause = cause(self.within());
             self.batch.state = BatchState::Broken(Problem { at, cause });
         }
     }
@@ -291,11 +287,8 @@ impl<'t> BatchReader<'t> {
     }
 
     fn stray(&mut self, tag: &Tag<'t>, name: ElementName) {
-        let cause = Cause::StrayClose {
-            element: name.text(),
-            within: self.within(),
-        };
-        self.break_at(tag.at, cause);
+        let element = name.text();
+        self.break_at(tag.at, |within| Cause::StrayClose { element, within });
     }
 
     /// The place that is being read, in the words of the reply.
