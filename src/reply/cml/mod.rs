@@ -24,7 +24,7 @@ use super::task::{
 };
 use super::text::Form;
 use crate::reply::cml::elements::{Element, ElementContent, Elements};
-use crate::reply::cml::payload::{Ends, UnknownEnd, is_cdata};
+use crate::reply::cml::payload::{Ends, is_cdata};
 use crate::reply::cml::tag::{
     ElementName, Tag, TagKind, follows, line_start, next_line, opens, rest_is_blank, starts_line,
     tags,
@@ -33,8 +33,10 @@ use crate::reply::cml::tag::{
 /// Reads the batch that `open` opens: a `<tasks>`, or a `<task>` that stands alone. The scan goes on behind it.
 pub(crate) fn read<'t>(text: &'t str, open: &Tag<'t>, ends: &mut Ends<'t>) -> Batch<'t> {
     let lone = open.name == Some(ElementName::Task);
+    ends.is_unsure = false;
     let mut reader = BatchReader {
         text,
+        ends,
         lone,
         depth: usize::from(lone),
         task: Elements::default(),
@@ -52,12 +54,13 @@ pub(crate) fn read<'t>(text: &'t str, open: &Tag<'t>, ends: &mut Ends<'t>) -> Ba
     } else {
         reader.read_attributes(open);
     }
-    reader.batch.span.end = reader.run(open.end, ends);
+    reader.batch.span.end = reader.run(open.end);
     reader.finish()
 }
 
-struct BatchReader<'t> {
+struct BatchReader<'e, 't> {
     text: &'t str,
+    ends: &'e mut Ends<'t>,
     /// True if the batch is a `<task>` of its own.
     lone: bool,
     /// The number of `<task>` that are open in a lone batch, which is broken by one inside another.
@@ -89,8 +92,8 @@ enum NextTag {
     Unclosed(ElementName, usize),
 }
 
-impl<'t> BatchReader<'t> {
-    fn run(&mut self, from: usize, ends: &mut Ends<'t>) -> usize {
+impl<'t> BatchReader<'_, 't> {
+    fn run(&mut self, from: usize) -> usize {
         let bytes = self.text.as_bytes();
         let (mut at, mut last_tag_end) = (from, from);
         while let Some(next) = next_tag(bytes, at) {
@@ -102,7 +105,7 @@ impl<'t> BatchReader<'t> {
                 at += 1;
                 continue;
             };
-            match self.step(&tag, ends) {
+            match self.step(&tag) {
                 NextTag::Behind(end) => (at, last_tag_end) = (end, end),
                 NextTag::End(end) => return end,
                 NextTag::Unclosed(element, at) => return self.unclosed(element, at),
@@ -114,9 +117,9 @@ impl<'t> BatchReader<'t> {
         }
     }
 
-    fn step(&mut self, tag: &Tag<'t>, ends: &mut Ends<'t>) -> NextTag {
+    fn step(&mut self, tag: &Tag<'t>) -> NextTag {
         let Some(name) = tag.name else {
-            return self.unknown(tag, ends);
+            return self.unknown(tag);
         };
         match (name, tag.kind) {
             (ElementName::Tasks, TagKind::Open) if opens(self.text, tag) => {
@@ -157,19 +160,16 @@ impl<'t> BatchReader<'t> {
             (ElementName::Tasks | ElementName::Task, _) => {}
             (_, TagKind::Close) if name.is_payload() => self.stray(tag, name),
             (_, TagKind::Close) => {}
-            _ if name.is_payload() => return self.payload(tag, name, ends),
+            _ if name.is_payload() => return self.payload(tag, name),
             _ => return self.short(tag, name),
         }
         NextTag::Behind(tag.end)
     }
 
-    fn payload(&mut self, tag: &Tag<'t>, name: ElementName, ends: &mut Ends<'t>) -> NextTag {
-        let Some(end) = ends.of(tag, name) else {
+    fn payload(&mut self, tag: &Tag<'t>, name: ElementName) -> NextTag {
+        let Some(end) = self.ends.of(tag, name) else {
             return NextTag::Unclosed(name, tag.at);
         };
-        if end.provisional {
-            self.doubt();
-        }
         // Between tasks it is skipped as a whole too: what it quotes must not be taken for a task.
         if self.task.open().is_some() {
             let payload = Payload {
@@ -242,7 +242,7 @@ impl<'t> BatchReader<'t> {
     }
 
     /// An element that CML does not have is an error of its task. What it holds is skipped, since it may quote tags.
-    fn unknown(&mut self, tag: &Tag<'t>, ends: &mut Ends<'t>) -> NextTag {
+    fn unknown(&mut self, tag: &Tag<'t>) -> NextTag {
         if self.task.open().is_none() || tag.kind == TagKind::Close {
             return NextTag::Behind(tag.end);
         }
@@ -250,17 +250,11 @@ impl<'t> BatchReader<'t> {
         if tag.kind == TagKind::Empty {
             return NextTag::Behind(tag.end);
         }
-        match ends.of_unknown(tag) {
-            UnknownEnd::At(end) => NextTag::Behind(end),
-            UnknownEnd::None => {
-                self.doubt();
-                NextTag::Behind(tag.end)
-            }
-            UnknownEnd::TooMany => {
-                self.break_at(tag.at, |within| Cause::TooManyUnknown { within });
-                NextTag::Behind(tag.end)
-            }
+        let end = self.ends.of_unknown(tag);
+        if end.is_none() {
+            self.break_at(tag.at, |within| Cause::TooManyUnknown { within });
         }
+        NextTag::Behind(end.unwrap_or(tag.end))
     }
 
     /// The offset behind the last task that is closed.
@@ -276,13 +270,6 @@ impl<'t> BatchReader<'t> {
         if !self.is_broken() {
             let cause = cause(self.within());
             self.batch.state = BatchState::Broken(Problem { at, cause });
-        }
-    }
-
-    /// Text that follows could change the meaning of the batch.
-    fn doubt(&mut self) {
-        if self.batch.state == BatchState::Complete {
-            self.batch.state = BatchState::Provisional;
         }
     }
 
@@ -371,10 +358,9 @@ impl<'t> BatchReader<'t> {
 
     /// The tasks that are surely whole, where nothing is asked of the batch as a whole.
     fn whole_part(&self) -> Option<WholePart> {
-        let is_sure = self.batch.state == BatchState::Complete && self.bad_attribute.is_none();
-        let end = self
-            .last_task_end()
-            .filter(|_| is_sure && !self.batch.atomic)?;
+        let is_doubtful = self.ends.is_unsure || self.is_broken() || self.batch.atomic;
+        let end = self.last_task_end();
+        let end = end.filter(|_| !is_doubtful && self.bad_attribute.is_none())?;
         Some(WholePart {
             tasks: self.batch.tasks.len(),
             end,
@@ -412,6 +398,9 @@ impl<'t> BatchReader<'t> {
     }
 
     fn finish(mut self) -> Batch<'t> {
+        if self.batch.state == BatchState::Complete && self.ends.is_unsure {
+            self.batch.state = BatchState::Provisional;
+        }
         if self.batch.state.problem().is_some() {
             self.batch.tasks.clear();
         }
