@@ -90,7 +90,7 @@ pub fn apply_at<'f>(
     let Some((search, replacement)) = only_pair(edit) else {
         return apply(file, edit);
     };
-    super::refuse_blank(edit).map_err(|error| vec![error])?;
+    super::refuse_blank(edit)?;
     let content = without_bom(file);
     let mut done = pair::replace(content, search, replacement, Some(line));
     if let Err(EditCause::NotFound { .. }) = done

@@ -1,6 +1,8 @@
 //! Undoes what a page or a habit does to a payload as a whole: a Markdown fence around it, line numbers before every
 //! line, entities, JSON escapes. Says what the text was before, never whether the file has it.
 
+use crate::reply::dialects::block::is_fence;
+
 /// A kind of damage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Damage {
@@ -155,11 +157,6 @@ fn without_fence(body: &str) -> Option<String> {
     let opens = is_fence(opening) && info.chars().all(is_word);
     let closes = is_fence(closing) && end.is_empty();
     (opens && closes).then(|| inner.to_owned())
-}
-
-/// Returns whether a line opens or closes a fenced block.
-pub(super) fn is_fence(line: &str) -> bool {
-    line.starts_with("```") || line.starts_with("~~~")
 }
 
 /// A line that begins with its number.

@@ -152,7 +152,7 @@ fn place_by_lines(
     }
     let search = Search::new(Text::block(&search));
     let blocks = anchors::blocks(content.bytes, &hunk.below, before.changed)?;
-    let scopes = scopes(hunk, before, &blocks);
+    let scopes = scopes(hunk, before);
     let tiers = if verbatim {
         &Tier::ALL[..1]
     } else {
@@ -162,7 +162,7 @@ fn place_by_lines(
         .iter()
         .flat_map(|tier| scopes.iter().map(move |scope| (*tier, scope)));
     for (tier, scope) in all {
-        let mut hits = scope.hits(&search, content, tier);
+        let mut hits = scope.hits(&search, content, tier, &blocks);
         let lines = line_numbers(content.bytes, &hits);
         let Some(hit) = hits.pop() else {
             continue;
@@ -226,40 +226,37 @@ fn stated(content: &SearchedFile<'_>, hunk: &Hunk<'_>, before: &PreviousHunk) ->
 }
 
 /// A stretch of the file where a hunk may be. The first of them in which it is at all decides.
-struct Scope<'b> {
+#[derive(PartialEq)]
+struct Scope {
     from: usize,
-    region: Region<'b>,
+    /// It is inside one of the blocks that the anchors head; else it may go on behind the start of the first of them.
+    is_inside: bool,
     /// It ends where the file does.
     at_end: bool,
 }
 
-/// The part of the file that anchors leave a hunk.
-enum Region<'b> {
-    Anywhere,
-    /// Inside one of these blocks.
-    Inside(&'b [Range<usize>]),
-    /// It ends behind the start of the first of these blocks.
-    Behind(&'b [Range<usize>]),
-}
-
-impl Scope<'_> {
-    fn holds(&self, hit: &Hit, content: &SearchedFile<'_>) -> bool {
-        let (start, end) = (hit.range.start, hit.range.end);
-        let is_in_region = match self.region {
-            Region::Anywhere => true,
-            Region::Inside(blocks) => blocks
-                .iter()
-                .any(|block| block.start <= start && end <= block.end),
-            Region::Behind(blocks) => blocks.first().is_none_or(|first| end > first.start),
-        };
-        is_in_region && (!self.at_end || ends_file(hit, content))
-    }
-
+impl Scope {
     /// The places in it where whole lines are the search text's; the first few, not settled.
-    fn hits(&self, search: &Search<'_>, content: &SearchedFile<'_>, tier: Tier) -> Vec<Hit> {
+    fn hits(
+        &self,
+        search: &Search<'_>,
+        content: &SearchedFile<'_>,
+        tier: Tier,
+        blocks: &[Range<usize>],
+    ) -> Vec<Hit> {
+        let holds = |hit: &Hit| {
+            let (start, end) = (hit.range.start, hit.range.end);
+            let is_in = |block: &Range<usize>| block.start <= start && end <= block.end;
+            let is_there = if self.is_inside {
+                blocks.iter().any(is_in)
+            } else {
+                blocks.first().is_none_or(|first| end > first.start)
+            };
+            is_there && (!self.at_end || ends_file(hit, content))
+        };
         let mut hits = Vec::new();
         search.visit_hits(content, tier, self.from, |hit| {
-            if hit.is_whole_lines() && self.holds(&hit, content) {
+            if hit.is_whole_lines() && holds(&hit) {
                 hits.push(hit);
             }
             hits.len() < PLACES_LIMIT
@@ -268,34 +265,24 @@ impl Scope<'_> {
     }
 }
 
-/// The stretches where a hunk may be; `blocks` are those that its anchors head.
-fn scopes<'b>(
-    hunk: &Hunk<'_>,
-    before: &PreviousHunk,
-    blocks: &'b [Range<usize>],
-) -> Vec<Scope<'b>> {
-    // The context before a hunk may be the context behind the last one.
-    let mut starts = vec![before.end, before.changed];
-    starts.dedup();
-    let mut scopes = Vec::new();
-    for at_end in [true, false] {
-        let mut add = |from, region| {
-            scopes.push(Scope {
-                from,
-                region,
-                at_end,
-            });
-        };
-        if at_end && !hunk.at_end {
-            continue;
-        }
-        if hunk.below.is_empty() {
-            starts.iter().for_each(|from| add(*from, Region::Anywhere));
-        } else {
-            add(before.changed, Region::Inside(blocks));
-            add(before.changed, Region::Behind(blocks));
-        }
-    }
+/// The stretches where a hunk may be. One without anchors has one block, the rest of the file.
+fn scopes(hunk: &Hunk<'_>, before: &PreviousHunk) -> Vec<Scope> {
+    let places = if hunk.below.is_empty() {
+        // The context before a hunk may be the context behind the last one.
+        [(before.end, true), (before.changed, true)]
+    } else {
+        [(before.changed, true), (before.changed, false)]
+    };
+    let ends = [true, false].into_iter().filter(|end| hunk.at_end || !end);
+    let all = ends.flat_map(|at_end| {
+        places.map(|(from, is_inside)| Scope {
+            from,
+            is_inside,
+            at_end,
+        })
+    });
+    let mut scopes: Vec<Scope> = all.collect();
+    scopes.dedup();
     scopes
 }
 

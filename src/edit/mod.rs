@@ -276,7 +276,7 @@ impl Tier {
 /// # Errors
 /// Everything that stands in the way, in the order of the edit: at least one error.
 pub fn apply<'f>(file: &'f [u8], edit: &Edit<'_>) -> Result<Edited<'f>, Vec<EditError>> {
-    refuse_blank(edit).map_err(|error| vec![error])?;
+    refuse_blank(edit)?;
     let edited = match edit {
         Edit::Pairs(pairs) => apply_pairs(file, pairs)?,
         Edit::Stretch {
@@ -299,23 +299,18 @@ pub fn apply<'f>(file: &'f [u8], edit: &Edit<'_>) -> Result<Edited<'f>, Vec<Edit
     }
 }
 
-fn refuse_blank(edit: &Edit<'_>) -> Result<(), EditError> {
-    let (blank, part) = match edit {
-        Edit::Pairs(pairs) => {
-            let blank = pairs.iter().position(|(search, _)| search.is_blank());
-            (blank, EditPart::Search)
-        }
-        Edit::Stretch { head, .. } if head.is_blank() => (Some(0), EditPart::Head),
-        Edit::Stretch { tail, .. } => (tail.is_blank().then_some(0), EditPart::Tail),
-        Edit::Hunks(_) => (None, EditPart::Hunk),
+fn refuse_blank(edit: &Edit<'_>) -> Result<(), Vec<EditError>> {
+    let cause = EditCause::Blank;
+    let (pair, part) = match edit {
+        Edit::Pairs(pairs) => match pairs.iter().position(|(search, _)| search.is_blank()) {
+            Some(index) => (index + 1, EditPart::Search),
+            None => return Ok(()),
+        },
+        Edit::Stretch { head, .. } if head.is_blank() => (1, EditPart::Head),
+        Edit::Stretch { tail, .. } if tail.is_blank() => (1, EditPart::Tail),
+        Edit::Stretch { .. } | Edit::Hunks(_) => return Ok(()),
     };
-    blank.map_or(Ok(()), |index| {
-        Err(EditError {
-            pair: index + 1,
-            part,
-            cause: EditCause::Blank,
-        })
-    })
+    Err(vec![EditError { pair, part, cause }])
 }
 
 fn apply_pairs<'f>(

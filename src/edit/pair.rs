@@ -8,6 +8,7 @@ use super::search::Search;
 use super::searched_file::SearchedFile;
 use super::splice::Splice;
 use super::{Doubt, EditCause, EditError, EditPart, PLACES_LIMIT, Tier, elided, lines};
+use crate::reply::dialects::block::is_fence;
 use crate::reply::text::Text;
 
 /// Replaces a text where it stands once, or of several places in the one that starts on `line`.
@@ -18,7 +19,11 @@ pub(super) fn replace(
     line: Option<usize>,
 ) -> Result<Splice, EditCause> {
     let content = SearchedFile::new(file);
-    match Search::new(search).on_line(line).find(&content, 0) {
+    let searched = Search {
+        line,
+        ..Search::new(search)
+    };
+    match searched.find(&content, 0) {
         Ok(hit) => return at(file, &hit, search, replacement),
         Err(Miss::NotFound) => {}
         Err(miss) => return Err(cause(&content, miss, replacement)),
@@ -60,7 +65,11 @@ fn replace_undone(
     let file = content.bytes;
     for undone in undone {
         let was = search.with(&undone.searches[0]);
-        let hit = match numbered(content, Search::new(was).on_line(line), undone.number) {
+        let searched = Search {
+            line,
+            ..Search::new(was)
+        };
+        let hit = match numbered(content, searched, undone.number) {
             Err(Miss::NotFound) => continue,
             Err(miss) => return Some(Err(cause(content, miss, replacement))),
             Ok(hit) => hit,
@@ -120,7 +129,7 @@ fn is_fenced(file: &[u8], hit: &Hit, search: Text<'_>) -> bool {
     let mark = search.text.trim_start().as_bytes().first();
     let is_fence = |at: usize| {
         let line = String::from_utf8_lossy(&file[at..lines::next(file, at)]);
-        copying::is_fence(line.trim()) && line.trim().as_bytes().first() == mark
+        is_fence(&line) && line.trim().as_bytes().first() == mark
     };
     let start = lines::start_of(file, hit.range.start);
     let end = lines::next(file, hit.range.end);
@@ -176,8 +185,11 @@ fn stretch(
 ) -> Result<Splice, EditError> {
     let content = SearchedFile::new(file);
     let failed = |part, miss| cause(&content, miss, replacement).in_part(part);
-    let head = Search::new(head).cutting_words();
-    let tail = Search::new(tail).cutting_words();
+    // A head or tail may cut words in either form.
+    let [head, tail] = [head, tail].map(|text| Search {
+        may_cut: true,
+        ..Search::new(text)
+    });
     let first = head.find(&content, 0);
     let first = first.map_err(|miss| failed(EditPart::Head, miss))?;
     let last = match tail.find(&content, first.range.end) {

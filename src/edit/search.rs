@@ -26,19 +26,6 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The same search, for which only the place on this line of the file counts, if one is named.
-    pub(super) fn on_line(self, line: Option<usize>) -> Self {
-        Self { line, ..self }
-    }
-
-    /// The same search as a head or tail, which may cut words in either form.
-    pub(super) fn cutting_words(self) -> Self {
-        Self {
-            may_cut: true,
-            ..self
-        }
-    }
-
     /// The text as the tier sees it. The first line of inline text stands inside a line: white space before it is no
     /// indentation.
     pub(super) fn pattern(&self, tier: Tier) -> Vec<u8> {

@@ -72,6 +72,7 @@ impl<'b> BodyReading<'b> {
             if is_sure {
                 self.found.insert(key, found + 1);
                 sure.push(Candidate {
+                    body,
                     index,
                     batch,
                     key,

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::revision::{self, Revision};
+use super::seen::Candidate;
 use super::{Effect, Look, NoveltyState, OfferReason};
 use crate::reply::record::{Fate, Key, Number, Offer, Prose, Record, TaskPlan};
 use crate::reply::scan::{part_alone, scan};
@@ -62,18 +63,15 @@ impl NoveltyState {
         if batch.state != BatchState::Complete || batch.tasks.is_empty() {
             return None;
         }
-        let record = Record {
-            number: self.number(),
+        let part = Candidate {
+            body: text,
+            index: 0,
+            batch,
             // No batch of the notes is this one, not even one that reads the same.
             key: self.seed.key(&format!("the whole tasks of\n{text}")),
-            head: self.head(text, batch),
             prose: Prose::default(),
-            ran: None,
-            tasks: self.tasks(text, batch),
         };
-        let number = record.number;
-        self.insert(record);
-        Some(number)
+        Some(self.remember(&part, None, Vec::new()))
     }
 
     /// The part that ran and that a batch of these tasks begins with. One without more of them completes nothing, but where
@@ -96,10 +94,9 @@ impl NoveltyState {
         let rest = tasks.len() - part.tasks.len();
         let done = (0..part.tasks.len()).map(|index| revision::plan(part, index));
         let plans = done.chain((0..rest).map(|_| (TaskPlan::Run, Fate::NotRun)));
-        let changed = Revision::Changed(plans.collect());
-        Some(match rest {
-            0 => Revision::Trimmed(changed.into_fates()),
-            _ => changed,
+        Some(Revision {
+            plans: plans.collect(),
+            is_trimmed: rest == 0,
         })
     }
 

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Look, TYPED, prose};
 use crate::reply::dialect::Dialect;
+use crate::reply::dialects::block::is_fence;
 use crate::reply::record::{Key, Prose, Seed};
 use crate::reply::task::{Batch, BatchState};
 
@@ -248,7 +249,7 @@ pub(super) fn key(seed: Seed, body: &str, batch: &Batch<'_>) -> Key {
 /// True if there are only closing tags, a fence or nothing on a line.
 fn is_closing(line: &str) -> bool {
     let mut rest = line.trim();
-    if rest.starts_with("```") || rest.starts_with("~~~") {
+    if is_fence(rest) {
         return true;
     }
     while !rest.is_empty() {

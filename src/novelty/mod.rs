@@ -256,28 +256,27 @@ impl NoveltyState {
         vanished: &mut Vec<SeenBatch>,
         made: &mut LookOutcome,
     ) -> Option<SeenBatch> {
-        let look = scene.look;
         made.came_inside |= new.batch.is_inside;
         let (mut bared, mut swallowed) = (false, false);
         let number = match verdict {
             BatchVerdict::Typed => {
-                self.typing.push(new.seen(0, look));
+                self.typing.push(new.seen(0));
                 return None;
             }
             BatchVerdict::Run(plans) => self.run(new, plans, scene, &mut made.effects),
             BatchVerdict::CameBack(was) => {
                 made.offers.ran = made.offers.ran.max(self.ran(was));
-                let number = self.come_back(new, was, look, &mut made.effects);
+                let number = self.come_back(new, was, &mut made.effects);
                 let why = OfferReason::CameBack { ran: None };
                 made.offers.add(why, self.whole(number));
                 number
             }
             BatchVerdict::Reworded(was) => {
                 vanished.retain(|seen| seen.number != was);
-                self.reword(new, was, look, &mut made.effects)
+                self.reword(new, was, &mut made.effects)
             }
             BatchVerdict::Noted(noted, fates) => {
-                let number = self.note(look, new, None, fates, &mut made.effects);
+                let number = self.note(new, None, fates, &mut made.effects);
                 match noted {
                     NotedAs::Bared => bared = true,
                     NotedAs::Swallowed => {
@@ -302,7 +301,7 @@ impl NoveltyState {
         Some(SeenBatch {
             bared,
             swallowed,
-            ..new.seen(number, look)
+            ..new.seen(number)
         })
     }
 
@@ -315,8 +314,8 @@ impl NoveltyState {
         effects: &mut Vec<Effect>,
     ) -> Number {
         let (plan, fates) = plans.into_iter().unzip();
-        let number = self.remember(scene.look, new, None, fates);
-        let tasks = self.keys(scene.look, new);
+        let number = self.remember(new, None, fates);
+        let tasks = self.keys(new);
         let in_place = self.is_in_place(new, scene);
         self.completes(&tasks, in_place, number);
         self.waiting.insert(number, None);
@@ -329,13 +328,7 @@ impl NoveltyState {
     }
 
     /// The number of a batch that came back: the one that it had, unless its details are forgotten.
-    fn come_back(
-        &mut self,
-        new: &Candidate<'_>,
-        was: Number,
-        look: &Look<'_>,
-        effects: &mut Vec<Effect>,
-    ) -> Number {
+    fn come_back(&mut self, new: &Candidate<'_>, was: Number, effects: &mut Vec<Effect>) -> Number {
         if !self.is_forgotten(was) {
             return was;
         }
@@ -345,20 +338,14 @@ impl NoveltyState {
             Some(_) => vec![Fate::Done(Vec::new()); new.batch.tasks.len()],
             None => Vec::new(),
         };
-        self.note(look, new, ran, fates, effects)
+        self.note(new, ran, fates, effects)
     }
 
     /// Remembers a batch in which nothing but an `<i>` changed: what became of it is what became of the one that it was.
-    fn reword(
-        &mut self,
-        new: &Candidate<'_>,
-        was: Number,
-        look: &Look<'_>,
-        effects: &mut Vec<Effect>,
-    ) -> Number {
+    fn reword(&mut self, new: &Candidate<'_>, was: Number, effects: &mut Vec<Effect>) -> Number {
         let tasks = self.records.get(&was).map_or(&[][..], |was| &was.tasks);
         let fates = tasks.iter().map(|task| task.fate.clone()).collect();
-        self.note(look, new, self.ran(was), fates, effects)
+        self.note(new, self.ran(was), fates, effects)
     }
 
     /// Tells each problem once, unless the body is old.
@@ -493,13 +480,12 @@ impl NoveltyState {
     /// Remembers a batch of the body that does not run.
     fn note(
         &mut self,
-        look: &Look<'_>,
         new: &Candidate<'_>,
         ran: Option<i64>,
         fates: Vec<Fate>,
         effects: &mut Vec<Effect>,
     ) -> Number {
-        let number = self.remember(look, new, ran, fates);
+        let number = self.remember(new, ran, fates);
         effects.push(Effect::Remember {
             batch: new.index,
             number,
@@ -518,22 +504,16 @@ impl NoveltyState {
         record.is_none_or(|record| record.tasks.is_empty())
     }
 
-    /// Gives a batch of the body a number.
-    fn remember(
-        &mut self,
-        look: &Look<'_>,
-        new: &Candidate<'_>,
-        ran: Option<i64>,
-        fates: Vec<Fate>,
-    ) -> Number {
-        let mut tasks = self.tasks(look.body, new.batch);
+    /// Gives a batch a number.
+    fn remember(&mut self, new: &Candidate<'_>, ran: Option<i64>, fates: Vec<Fate>) -> Number {
+        let mut tasks = self.tasks(new);
         for (task, fate) in tasks.iter_mut().zip(fates) {
             task.fate = fate;
         }
         let record = Record {
             number: self.number(),
             key: new.key,
-            head: self.head(look.body, new.batch),
+            head: self.head(new),
             prose: new.prose,
             ran,
             tasks,
@@ -569,9 +549,9 @@ impl NoveltyState {
         }
     }
 
-    fn tasks(&self, body: &str, batch: &Batch<'_>) -> Vec<TaskRecord> {
-        let tasks = batch.tasks.iter().map(|task| TaskRecord {
-            key: self.seed.key(&body[task.span.clone()]),
+    fn tasks(&self, new: &Candidate<'_>) -> Vec<TaskRecord> {
+        let tasks = new.batch.tasks.iter().map(|task| TaskRecord {
+            key: self.seed.key(&new.body[task.span.clone()]),
             tells: tells(task),
             fate: Fate::NotRun,
         });
@@ -579,10 +559,11 @@ impl NoveltyState {
     }
 
     /// The key of what is asked of the batch as a whole: its text up to its first task.
-    fn head(&self, body: &str, batch: &Batch<'_>) -> Key {
-        let first = batch.tasks.first();
-        let end = first.map_or(batch.span.end, |task| task.span.start);
-        self.seed.key(body[batch.span.start..end].trim_end())
+    fn head(&self, new: &Candidate<'_>) -> Key {
+        let first = new.batch.tasks.first();
+        let end = first.map_or(new.batch.span.end, |task| task.span.start);
+        self.seed
+            .key(new.body[new.batch.span.start..end].trim_end())
     }
 
     /// An offer of all tasks of a batch.

@@ -1,5 +1,6 @@
 //! The prose around batches, by which a batch is told from another with the same text. Decides nothing.
 
+use crate::reply::dialects::block::is_fence;
 use crate::reply::record::{Key, Prose, Seed};
 use crate::reply::task::Scan;
 
@@ -31,8 +32,7 @@ pub(super) fn around(seed: Seed, body: &str, scan: &Scan<'_>) -> Vec<Prose> {
 
 /// Fences and blank lines are none.
 fn is_prose(line: &&str) -> bool {
-    let line = line.trim();
-    !line.is_empty() && !line.starts_with("```") && !line.starts_with("~~~")
+    !line.trim().is_empty() && !is_fence(line)
 }
 
 impl Prose {

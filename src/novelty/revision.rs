@@ -17,21 +17,18 @@ pub(super) struct Draft<'d> {
     pub(super) prose: Prose,
 }
 
-/// The kinds of batches that take the place of vanished ones.
-pub(super) enum Revision {
-    /// Nothing was added or changed: it was cut, or put together from others. The fate of each task.
-    Trimmed(Vec<Fate>),
+/// A batch that takes the place of vanished ones.
+pub(super) struct Revision {
     /// The plan for each task, and its fate until then.
-    Changed(Vec<(TaskPlan, Fate)>),
+    pub(super) plans: Vec<(TaskPlan, Fate)>,
+    /// Nothing was added or changed: it was cut, or put together from others.
+    pub(super) is_trimmed: bool,
 }
 
 impl Revision {
     /// The fate of each task until now.
     pub(super) fn into_fates(self) -> Vec<Fate> {
-        match self {
-            Self::Trimmed(fates) => fates,
-            Self::Changed(plans) => plans.into_iter().map(|(_, fate)| fate).collect(),
-        }
+        self.plans.into_iter().map(|(_, fate)| fate).collect()
     }
 }
 
@@ -61,12 +58,8 @@ pub(super) fn revision(draft: &Draft<'_>, vanished: &[(&Record, Prose)]) -> Opti
         };
         plan(record, index)
     });
-    let changed = Revision::Changed(plans.collect());
-    Some(if is_trimmed {
-        Revision::Trimmed(changed.into_fates())
-    } else {
-        changed
-    })
+    let plans = plans.collect();
+    Some(Revision { plans, is_trimmed })
 }
 
 /// The number of tasks that are in both.

@@ -14,6 +14,8 @@ use crate::reply::task::Batch;
 
 /// A batch of a body that was not in the last.
 pub(super) struct Candidate<'c> {
+    /// The text that it is in, and its place in the scan of that.
+    pub(super) body: &'c str,
     pub(super) index: usize,
     pub(super) batch: &'c Batch<'c>,
     pub(super) key: Key,
@@ -21,17 +23,17 @@ pub(super) struct Candidate<'c> {
 }
 
 impl<'c> Candidate<'c> {
-    pub(super) fn text<'l>(&self, look: &Look<'l>) -> &'l str {
-        &look.body[self.batch.span.clone()]
+    pub(super) fn text(&self) -> &'c str {
+        &self.body[self.batch.span.clone()]
     }
 
     /// It as a batch that is there, with this number.
-    pub(super) fn seen(&self, number: Number, look: &Look<'_>) -> SeenBatch {
+    pub(super) fn seen(&self, number: Number) -> SeenBatch {
         SeenBatch {
             number,
             key: self.key,
             prose: self.prose,
-            text: self.text(look).into(),
+            text: self.text().into(),
             bared: false,
             swallowed: false,
         }

@@ -55,22 +55,21 @@ impl NoveltyState {
         now: &[SeenBatch],
         vanished: &[SeenBatch],
     ) -> BatchVerdict {
-        let look = scene.look;
         let noted = |noted| BatchVerdict::Noted(noted, Vec::new());
         let offered = |why, fates| BatchVerdict::Noted(NotedAs::Offered(why), fates);
         if self.is_bared(new, &scene.hidden, now) {
             return noted(NotedAs::Bared);
         }
-        if let Some(was) = vanished.iter().find(|seen| is_reworded(new, look, seen)) {
+        if let Some(was) = vanished.iter().find(|seen| is_reworded(new, seen)) {
             return BatchVerdict::Reworded(was.number);
         }
         if let Some(was) = self.returned(new, now, &scene.hidden) {
             return BatchVerdict::CameBack(was);
         }
-        let tasks = self.keys(look, new);
+        let tasks = self.keys(new);
         let completed = self.completed(&tasks, self.is_in_place(new, scene));
         let is_completing = completed.is_some();
-        let revision = completed.or_else(|| self.revision(new, look, &tasks, vanished));
+        let revision = completed.or_else(|| self.revision(new, &tasks, vanished));
         if let Some(why) = &scene.unknown {
             let fates = revision.map_or(Vec::new(), Revision::into_fates);
             return offered(why.clone(), fates);
@@ -78,8 +77,7 @@ impl NoveltyState {
         let placement = placement(new, scene);
         let is_revision = revision.is_some();
         if new.batch.is_inside
-            && (placement == Placement::Swallowed
-                || was_swallowed(new, look, vanished, is_revision))
+            && (placement == Placement::Swallowed || was_swallowed(new, vanished, is_revision))
         {
             return if scene.settled {
                 noted(NotedAs::Swallowed)
@@ -95,13 +93,13 @@ impl NoveltyState {
             return offered(OfferReason::Inside, Vec::new());
         }
         let mut gone = scene.enclosures.gone();
-        if gone.any(|was| was.is_joined(self.seed, new.text(look), new.prose)) {
+        if gone.any(|was| was.is_joined(self.seed, new.text(), new.prose)) {
             let fates = revision.map_or(Vec::new(), Revision::into_fates);
             return offered(OfferReason::Joined, fates);
         }
         match revision {
-            Some(Revision::Trimmed(fates)) => offered(OfferReason::Trimmed, fates),
-            Some(Revision::Changed(plans)) => BatchVerdict::Run(plans),
+            Some(all) if all.is_trimmed => offered(OfferReason::Trimmed, all.into_fates()),
+            Some(revision) => BatchVerdict::Run(revision.plans),
             None => {
                 let all = new.batch.tasks.iter();
                 BatchVerdict::Run(all.map(|_| (TaskPlan::Run, Fate::NotRun)).collect())
@@ -111,14 +109,13 @@ impl NoveltyState {
 
     /// True if a batch is one that did not end, with its end.
     pub(super) fn is_in_place(&self, new: &Candidate<'_>, scene: &Scene<'_>) -> bool {
-        let text = new.text(scene.look);
         let mut gone = scene.enclosures.gone();
-        gone.any(|was| was.begins(self.seed, text))
+        gone.any(|was| was.begins(self.seed, new.text()))
     }
 
     /// The keys of its tasks.
-    pub(super) fn keys(&self, look: &Look<'_>, new: &Candidate<'_>) -> Vec<Key> {
-        let tasks = self.tasks(look.body, new.batch);
+    pub(super) fn keys(&self, new: &Candidate<'_>) -> Vec<Key> {
+        let tasks = self.tasks(new);
         tasks.into_iter().map(|task| task.key).collect()
     }
 
@@ -156,7 +153,6 @@ impl NoveltyState {
     fn revision(
         &self,
         new: &Candidate<'_>,
-        look: &Look<'_>,
         tasks: &[Key],
         vanished: &[SeenBatch],
     ) -> Option<Revision> {
@@ -164,7 +160,7 @@ impl NoveltyState {
             return None;
         }
         let draft = Draft {
-            head: self.head(look.body, new.batch),
+            head: self.head(new),
             tasks,
             prose: new.prose,
         };
@@ -191,43 +187,32 @@ fn may_be_typed(
     vanished: &[SeenBatch],
     is_revision: bool,
 ) -> bool {
-    let look = scene.look;
     let before = vanished.iter().chain(&scene.typing);
     scene.closed
         || scene.held.is_some_and(|at| at < new.batch.span.start)
-        || !is_pasted_over(new, look, before.clone())
-            && (is_revision || is_typed(new, look, before))
+        || !is_pasted_over(new, before.clone()) && (is_revision || is_typed(new, before))
 }
 
 /// True if a batch is a changed one that came in something that does not end.
-fn was_swallowed(
-    new: &Candidate<'_>,
-    look: &Look<'_>,
-    vanished: &[SeenBatch],
-    is_revision: bool,
-) -> bool {
+fn was_swallowed(new: &Candidate<'_>, vanished: &[SeenBatch], is_revision: bool) -> bool {
     let near = vanished.iter().filter(|seen| seen.swallowed);
-    is_revision && near.clone().next().is_some() || is_typed(new, look, near)
+    is_revision && near.clone().next().is_some() || is_typed(new, near)
 }
 
 /// True if nothing but an `<i>` differs from a batch that stood in the same prose.
-fn is_reworded(new: &Candidate<'_>, look: &Look<'_>, was: &SeenBatch) -> bool {
+fn is_reworded(new: &Candidate<'_>, was: &SeenBatch) -> bool {
     was.prose == new.prose
         && !was.prose.is_none()
-        && revision::differs_by_why_only(&was.text, new.text(look))
+        && revision::differs_by_why_only(&was.text, new.text())
 }
 
 /// True if a batch may be half-typed: it stands where a vanished one stood, or looks like one near which it stands.
-fn is_typed<'s>(
-    new: &Candidate<'_>,
-    look: &Look<'_>,
-    mut before: impl Iterator<Item = &'s SeenBatch>,
-) -> bool {
+fn is_typed<'s>(new: &Candidate<'_>, mut before: impl Iterator<Item = &'s SeenBatch>) -> bool {
     before.any(|seen| {
         let is_there = seen.prose == new.prose && !new.prose.is_none();
         is_there
             || seen.prose.shares_side(new.prose)
-                && revision::difference(new.batch.dialect, new.text(look), &seen.text).is_alike
+                && revision::difference(new.batch.dialect, new.text(), &seen.text).is_alike
     })
 }
 
@@ -235,11 +220,10 @@ fn is_typed<'s>(
 /// saves.
 fn is_pasted_over<'s>(
     new: &Candidate<'_>,
-    look: &Look<'_>,
     mut before: impl Iterator<Item = &'s SeenBatch>,
 ) -> bool {
     new.prose.is_none()
         && before.all(|seen| {
-            revision::difference(new.batch.dialect, new.text(look), &seen.text).differs > TYPED
+            revision::difference(new.batch.dialect, new.text(), &seen.text).differs > TYPED
         })
 }

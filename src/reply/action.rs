@@ -443,10 +443,8 @@ impl<'t> Payload<'t> {
     pub fn block(raw: impl Into<Cow<'t, str>>) -> Self {
         Self {
             form: Form::Block,
-            raw: raw.into(),
-            indent: "",
-            is_crlf: false,
             is_whole: false,
+            ..Self::inline(raw)
         }
     }
 

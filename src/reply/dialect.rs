@@ -24,6 +24,17 @@ pub enum Dialect {
     Diff,
 }
 
+/// The names of each dialect, in their order: in settings and on the command line, and for people.
+const NAMES: [(&str, &str); Dialect::ALL.len()] = [
+    ("cml", "CML"),
+    ("sham", "SHAM"),
+    ("nesl", "NESL"),
+    ("replacer", "the replacer's blocks"),
+    ("aider", "aider's blocks"),
+    ("codex", "a patch of Codex"),
+    ("diff", "a unified diff"),
+];
+
 impl Dialect {
     /// All of them, CML first.
     pub const ALL: [Self; 7] = [
@@ -38,28 +49,12 @@ impl Dialect {
 
     /// Its name in settings and on the command line.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Cml => "cml",
-            Self::Sham => "sham",
-            Self::Nesl => "nesl",
-            Self::Replacer => "replacer",
-            Self::Aider => "aider",
-            Self::Codex => "codex",
-            Self::Diff => "diff",
-        }
+        NAMES[self as usize].0
     }
 
     /// Its name for people.
     pub fn title(self) -> &'static str {
-        match self {
-            Self::Cml => "CML",
-            Self::Sham => "SHAM",
-            Self::Nesl => "NESL",
-            Self::Replacer => "the replacer's blocks",
-            Self::Aider => "aider's blocks",
-            Self::Codex => "a patch of Codex",
-            Self::Diff => "a unified diff",
-        }
+        NAMES[self as usize].1
     }
 
     /// The dialect of that name.

@@ -108,7 +108,7 @@ impl FileState {
 
 /// An offer that the user can take up by a tick in a results block: to run tasks of these batches; with none, to have git track what
 /// it does not.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Offer {
     /// Each with which of its tasks, from 0 and in order.
     pub batches: Vec<(Number, Vec<usize>)>,
@@ -141,8 +141,7 @@ impl Offer {
     pub fn of_all(batches: Vec<(Number, Vec<usize>)>) -> Self {
         Self {
             batches,
-            approves: false,
-            spot: None,
+            ..Self::default()
         }
     }
 
@@ -156,7 +155,7 @@ impl Offer {
 
     /// Has untracked files added and committed: nobody but the user may ask for that.
     pub fn adding() -> Self {
-        Self::of_all(Vec::new()).approving(true)
+        Self::default().approving(true)
     }
 
     /// Tells that it has untracked files added.

@@ -42,6 +42,7 @@ pub fn scan_for(text: &str, dialects: Dialects) -> Scan<'_> {
         places: Places::new(text, dialects),
         found: Scan::default(),
         behind: None,
+        unsure: None,
         stray: StrayTags::default(),
         last_tag_end: usize::MAX,
         floor: 0,
@@ -64,6 +65,8 @@ struct Pass<'t> {
     found: Scan<'t>,
     /// The batches behind something that does not end, once there is such.
     behind: Option<BehindOpen<'t>>,
+    /// The offset of the first batch that has an element whose end may still come.
+    unsure: Option<usize>,
     stray: StrayTags,
     last_tag_end: usize,
     /// The offset behind the last batch; no other begins before it.
@@ -132,6 +135,9 @@ impl<'t> Pass<'t> {
             return Some(tag.end);
         }
         let batch = cml::read(self.text, tag, &mut self.ends);
+        if self.ends.is_unsure {
+            self.unsure.get_or_insert(batch.span.start);
+        }
         let resume = batch.span.end;
         (self.floor, self.last_tag_end) = (resume, resume);
         let open = match &batch.state {
@@ -217,7 +223,7 @@ impl<'t> Pass<'t> {
         for batch in &mut found.inside {
             batch.is_inside = true;
         }
-        found.doubt();
+        found.doubt(self.unsure);
         found.problems.sort_by_key(|problem| problem.at);
         found
     }
@@ -289,13 +295,23 @@ impl<'t> Scan<'t> {
         self.batches.push(batch);
     }
 
-    /// Batches behind a block that never ends may turn out to be a part of it, if its end is still to come.
-    fn doubt(&mut self) {
-        let is_open = |batch: &Batch<'_>| {
+    /// Batches behind a block that never ends, or behind the `unsure` batch, may turn out to be a part of it, if its end is
+    /// still to come.
+    fn doubt(&mut self, unsure: Option<usize>) {
+        let is_open = |batch: &&Batch<'_>| {
             batch.dialect != Dialect::Cml && matches!(batch.state, BatchState::Open(_))
         };
+        let open = self.batches.iter().find(is_open);
+        let Some(from) = open
+            .map(|batch| batch.span.start)
+            .into_iter()
+            .chain(unsure)
+            .min()
+        else {
+            return;
+        };
         let batches = self.batches.iter_mut();
-        for batch in batches.skip_while(|batch| !is_open(batch)) {
+        for batch in batches.filter(|batch| batch.span.start > from) {
             if batch.state == BatchState::Complete {
                 batch.state = BatchState::Provisional;
             }

@@ -352,21 +352,6 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// True if it stops the whole batch.
-    pub fn is_structural(&self) -> bool {
-        matches!(
-            self,
-            Self::Unclosed { .. }
-                | Self::TaskCutOff { .. }
-                | Self::TaskInTask { .. }
-                | Self::BatchInBatch { .. }
-                | Self::StrayClose { .. }
-                | Self::TooManyUnknown { .. }
-                | Self::CutOff { .. }
-                | Self::NotEnded { .. }
-        )
-    }
-
     /// True if it does not stop the task.
     pub fn is_warning(&self) -> bool {
         matches!(

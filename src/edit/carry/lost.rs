@@ -125,7 +125,8 @@ impl Merge<'_, '_, '_> {
     }
 }
 
-fn unclear(line: usize) -> Unclear {
+/// The failure where nobody knows how deep a line is.
+pub(super) fn unclear(line: usize) -> Unclear {
     Unclear {
         line,
         doubt: Doubt::Indentation,

@@ -168,8 +168,7 @@ fn agreed<K: Eq + Hash, V: PartialEq>(
                 entry.insert(Some(value));
             }
             Entry::Occupied(mut entry) => {
-                let known = entry.get_mut();
-                *known = known.take().filter(|known| *known == value);
+                entry.get_mut().take_if(|known| *known != value);
             }
         }
     }
@@ -285,10 +284,7 @@ impl<'f, 't> Merge<'_, 'f, 't> {
         let is_deeper = next.indent.len() > first.indent.len();
         if Style::of(self.place.file).oddities(&pair) > 0 || is_deeper && !style::opens(&first.body)
         {
-            return Err(Unclear {
-                line: self.new.lines[0].number,
-                doubt: Doubt::Indentation,
-            });
+            return Err(lost::unclear(self.new.lines[0].number));
         }
         Ok(())
     }

@@ -24,16 +24,19 @@ use super::task::{
 };
 use super::text::Form;
 use crate::reply::cml::elements::{Element, ElementContent, Elements};
-use crate::reply::cml::payload::{Ends, UnknownEnd, is_cdata};
+use crate::reply::cml::payload::{Ends, is_cdata};
 use crate::reply::cml::tag::{
     ElementName, Tag, TagKind, follows, line_start, next_line, opens, rest_is_blank, starts_line,
+    tags,
 };
 
 /// Reads the batch that `open` opens: a `<tasks>`, or a `<task>` that stands alone. The scan goes on behind it.
 pub(crate) fn read<'t>(text: &'t str, open: &Tag<'t>, ends: &mut Ends<'t>) -> Batch<'t> {
     let lone = open.name == Some(ElementName::Task);
+    ends.is_unsure = false;
     let mut reader = BatchReader {
         text,
+        ends,
         lone,
         depth: usize::from(lone),
         task: Elements::default(),
@@ -43,7 +46,6 @@ pub(crate) fn read<'t>(text: &'t str, open: &Tag<'t>, ends: &mut Ends<'t>) -> Ba
             BatchState::Complete,
             Vec::with_capacity(1),
         ),
-        whole: None,
         bad_attribute: None,
         warnings: Vec::new(),
     };
@@ -52,12 +54,13 @@ pub(crate) fn read<'t>(text: &'t str, open: &Tag<'t>, ends: &mut Ends<'t>) -> Ba
     } else {
         reader.read_attributes(open);
     }
-    reader.batch.span.end = reader.run(open.end, ends);
+    reader.batch.span.end = reader.run(open.end);
     reader.finish()
 }
 
-struct BatchReader<'t> {
+struct BatchReader<'e, 't> {
     text: &'t str,
+    ends: &'e mut Ends<'t>,
     /// True if the batch is a `<task>` of its own.
     lone: bool,
     /// The number of `<task>` that are open in a lone batch, which is broken by one inside another.
@@ -66,8 +69,6 @@ struct BatchReader<'t> {
     task: Elements<'t>,
     /// Broken by the first structural problem that more text cannot repair.
     batch: Batch<'t>,
-    /// The offset behind the last task that is closed.
-    whole: Option<usize>,
     /// A bad attribute of `<tasks>`, which is an error of every task of it.
     bad_attribute: Option<Problem>,
     /// Attributes of `<tasks>` that mean nothing: told with the first task.
@@ -91,8 +92,8 @@ enum NextTag {
     Unclosed(ElementName, usize),
 }
 
-impl<'t> BatchReader<'t> {
-    fn run(&mut self, from: usize, ends: &mut Ends<'t>) -> usize {
+impl<'t> BatchReader<'_, 't> {
+    fn run(&mut self, from: usize) -> usize {
         let bytes = self.text.as_bytes();
         let (mut at, mut last_tag_end) = (from, from);
         while let Some(next) = next_tag(bytes, at) {
@@ -104,7 +105,7 @@ impl<'t> BatchReader<'t> {
                 at += 1;
                 continue;
             };
-            match self.step(&tag, ends) {
+            match self.step(&tag) {
                 NextTag::Behind(end) => (at, last_tag_end) = (end, end),
                 NextTag::End(end) => return end,
                 NextTag::Unclosed(element, at) => return self.unclosed(element, at),
@@ -116,9 +117,9 @@ impl<'t> BatchReader<'t> {
         }
     }
 
-    fn step(&mut self, tag: &Tag<'t>, ends: &mut Ends<'t>) -> NextTag {
+    fn step(&mut self, tag: &Tag<'t>) -> NextTag {
         let Some(name) = tag.name else {
-            return self.unknown(tag, ends);
+            return self.unknown(tag);
         };
         match (name, tag.kind) {
             (ElementName::Tasks, TagKind::Open) if opens(self.text, tag) => {
@@ -126,24 +127,21 @@ impl<'t> BatchReader<'t> {
                 if let Some(task) = self.task.open().filter(|_| !self.is_broken()) {
                     return NextTag::Unclosed(ElementName::Task, task);
                 }
-                let within = self.within();
-                self.break_at(self.batch.span.start, Cause::BatchInBatch { within });
+                self.break_at(self.batch.span.start, |within| Cause::BatchInBatch {
+                    within,
+                });
                 return NextTag::End(tag.at);
             }
             (ElementName::Tasks, TagKind::Close) => {
                 if let Some(task) = self.task.open() {
-                    let within = self.within();
-                    self.break_at(task, Cause::TaskCutOff { within });
+                    self.break_at(task, |within| Cause::TaskCutOff { within });
                 }
                 return NextTag::End(tag.end);
             }
             (ElementName::Task, TagKind::Open) => {
                 self.depth += 1;
                 match self.task.open() {
-                    Some(_) => {
-                        let within = self.within();
-                        self.break_at(tag.at, Cause::TaskInTask { within });
-                    }
+                    Some(_) => self.break_at(tag.at, |within| Cause::TaskInTask { within }),
                     None => self.task.begin(tag),
                 }
             }
@@ -151,7 +149,6 @@ impl<'t> BatchReader<'t> {
                 match self.task.open() {
                     Some(_) => {
                         self.batch.tasks.push(self.task.finish(tag.end));
-                        self.whole = Some(tag.end);
                     }
                     None => self.stray(tag, name),
                 }
@@ -163,19 +160,16 @@ impl<'t> BatchReader<'t> {
             (ElementName::Tasks | ElementName::Task, _) => {}
             (_, TagKind::Close) if name.is_payload() => self.stray(tag, name),
             (_, TagKind::Close) => {}
-            _ if name.is_payload() => return self.payload(tag, name, ends),
+            _ if name.is_payload() => return self.payload(tag, name),
             _ => return self.short(tag, name),
         }
         NextTag::Behind(tag.end)
     }
 
-    fn payload(&mut self, tag: &Tag<'t>, name: ElementName, ends: &mut Ends<'t>) -> NextTag {
-        let Some(end) = ends.of(tag, name) else {
+    fn payload(&mut self, tag: &Tag<'t>, name: ElementName) -> NextTag {
+        let Some(end) = self.ends.of(tag, name) else {
             return NextTag::Unclosed(name, tag.at);
         };
-        if end.provisional {
-            self.doubt();
-        }
         // Between tasks it is skipped as a whole too: what it quotes must not be taken for a task.
         if self.task.open().is_some() {
             let payload = Payload {
@@ -206,26 +200,19 @@ impl<'t> BatchReader<'t> {
             self.add_short(tag, name, "", tag.end);
             return NextTag::Behind(tag.end);
         }
-        let bytes = self.text.as_bytes();
-        let mut at = tag.end;
-        while let Some(next) = memchr(b'<', &bytes[at..]) {
-            at += next;
-            if let Some(inner) = Tag::at(self.text, at) {
-                if inner.is(TagKind::Close, name) {
-                    self.add_short(tag, name, self.text[tag.end..at].trim(), inner.end);
-                    return NextTag::Behind(inner.end);
-                }
-                if self.is_boundary(&inner) {
-                    let cause = Cause::Unclosed {
-                        element: name.text(),
-                        cdata: false,
-                        within: self.within(),
-                    };
-                    self.break_at(tag.at, cause);
-                    return NextTag::Behind(tag.end);
-                }
+        for inner in tags(self.text, tag.end..self.text.len()) {
+            if inner.is(TagKind::Close, name) {
+                self.add_short(tag, name, self.text[tag.end..inner.at].trim(), inner.end);
+                return NextTag::Behind(inner.end);
             }
-            at += 1;
+            if self.is_boundary(&inner) {
+                self.break_at(tag.at, |within| Cause::Unclosed {
+                    element: name.text(),
+                    cdata: false,
+                    within,
+                });
+                return NextTag::Behind(tag.end);
+            }
         }
         NextTag::Unclosed(name, tag.at)
     }
@@ -251,13 +238,11 @@ impl<'t> BatchReader<'t> {
             return true;
         }
         let line = &self.text[tag.end..next_line(self.text.as_bytes(), tag.end)];
-        line.match_indices("</").any(|(at, _)| {
-            Tag::at(self.text, tag.end + at).is_some_and(|close| close.is(TagKind::Close, name))
-        })
+        tags(line, 0..line.len()).any(|close| close.is(TagKind::Close, name))
     }
 
     /// An element that CML does not have is an error of its task. What it holds is skipped, since it may quote tags.
-    fn unknown(&mut self, tag: &Tag<'t>, ends: &mut Ends<'t>) -> NextTag {
+    fn unknown(&mut self, tag: &Tag<'t>) -> NextTag {
         if self.task.open().is_none() || tag.kind == TagKind::Close {
             return NextTag::Behind(tag.end);
         }
@@ -265,43 +250,32 @@ impl<'t> BatchReader<'t> {
         if tag.kind == TagKind::Empty {
             return NextTag::Behind(tag.end);
         }
-        match ends.of_unknown(tag) {
-            UnknownEnd::At(end) => NextTag::Behind(end),
-            UnknownEnd::None => {
-                self.doubt();
-                NextTag::Behind(tag.end)
-            }
-            UnknownEnd::TooMany => {
-                let within = self.within();
-                self.break_at(tag.at, Cause::TooManyUnknown { within });
-                NextTag::Behind(tag.end)
-            }
+        let end = self.ends.of_unknown(tag);
+        if end.is_none() {
+            self.break_at(tag.at, |within| Cause::TooManyUnknown { within });
         }
+        NextTag::Behind(end.unwrap_or(tag.end))
+    }
+
+    /// The offset behind the last task that is closed.
+    fn last_task_end(&self) -> Option<usize> {
+        self.batch.tasks.last().map(|task| task.span.end)
     }
 
     fn is_broken(&self) -> bool {
         matches!(self.batch.state, BatchState::Broken(_))
     }
 
-    fn break_at(&mut self, at: usize, cause: Cause) {
+    fn break_at(&mut self, at: usize, cause: impl FnOnce(Within) -> Cause) {
         if !self.is_broken() {
+            let cause = cause(self.within());
             self.batch.state = BatchState::Broken(Problem { at, cause });
         }
     }
 
-    /// Text that follows could change the meaning of the batch.
-    fn doubt(&mut self) {
-        if self.batch.state == BatchState::Complete {
-            self.batch.state = BatchState::Provisional;
-        }
-    }
-
     fn stray(&mut self, tag: &Tag<'t>, name: ElementName) {
-        let cause = Cause::StrayClose {
-            element: name.text(),
-            within: self.within(),
-        };
-        self.break_at(tag.at, cause);
+        let element = name.text();
+        self.break_at(tag.at, |within| Cause::StrayClose { element, within });
     }
 
     /// The place that is being read, in the words of the reply.
@@ -334,8 +308,11 @@ impl<'t> BatchReader<'t> {
                 within,
             },
         };
-        if !self.is_broken() {
-            self.batch.state = BatchState::Open(Problem { at, cause });
+        match &self.batch.state {
+            BatchState::Broken(_) if end == self.text.len() => {}
+            // What is read behind it may turn out to be a part of it all the same.
+            BatchState::Broken(first) => self.batch.state = BatchState::Open(first.clone()),
+            _ => self.batch.state = BatchState::Open(Problem { at, cause }),
         }
         end
     }
@@ -347,23 +324,20 @@ impl<'t> BatchReader<'t> {
         // Batches that follow, each with its end, are no sign of this one's.
         let (mut next_batch, mut depth) = (None, 0_usize);
         let mut last_tag_end = usize::MAX;
-        let mut from = match self.task.open() {
+        let from = match self.task.open() {
             Some(_) => Tag::at(self.text, at).map_or(at + 1, |tag| tag.end),
-            None => self.whole.unwrap_or(self.batch.span.start + 1),
+            None => self.last_task_end().unwrap_or(self.batch.span.start + 1),
         };
-        while let Some(next) = memchr(b'<', &bytes[from..]) {
-            let at = from + next;
-            from = at + 1;
-            let tag = Tag::at(self.text, at).filter(|_| follows(bytes, at, last_tag_end));
-            let Some(tag) =
-                tag.filter(|tag| matches!(tag.name, Some(ElementName::Task | ElementName::Tasks)))
-            else {
+        let is_of_tasks =
+            |tag: &Tag<'_>| matches!(tag.name, Some(ElementName::Task | ElementName::Tasks));
+        for tag in tags(self.text, from..bytes.len()).filter(is_of_tasks) {
+            if !follows(bytes, tag.at, last_tag_end) {
                 continue;
-            };
-            (from, last_tag_end) = (tag.end, tag.end);
+            }
+            last_tag_end = tag.end;
             match (tag.name, tag.kind) {
                 (Some(ElementName::Tasks), TagKind::Open) if opens(self.text, &tag) => {
-                    next_batch.get_or_insert(at);
+                    next_batch.get_or_insert(tag.at);
                     depth += 1;
                 }
                 (Some(ElementName::Tasks), TagKind::Close) if depth > 0 => depth -= 1,
@@ -384,8 +358,9 @@ impl<'t> BatchReader<'t> {
 
     /// The tasks that are surely whole, where nothing is asked of the batch as a whole.
     fn whole_part(&self) -> Option<WholePart> {
-        let is_sure = self.batch.state == BatchState::Complete && self.bad_attribute.is_none();
-        let end = self.whole.filter(|_| is_sure && !self.batch.atomic)?;
+        let is_doubtful = self.ends.is_unsure || self.is_broken() || self.batch.atomic;
+        let end = self.last_task_end();
+        let end = end.filter(|_| !is_doubtful && self.bad_attribute.is_none())?;
         Some(WholePart {
             tasks: self.batch.tasks.len(),
             end,
@@ -423,6 +398,9 @@ impl<'t> BatchReader<'t> {
     }
 
     fn finish(mut self) -> Batch<'t> {
+        if self.batch.state == BatchState::Complete && self.ends.is_unsure {
+            self.batch.state = BatchState::Provisional;
+        }
         if self.batch.state.problem().is_some() {
             self.batch.tasks.clear();
         }

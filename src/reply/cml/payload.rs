@@ -6,7 +6,7 @@
 //! - `<![CDATA[` first: ends at the `]]>` that is followed by the closing tag.
 //! - Where block form would never close, it ends at the first line that ends in a closing tag which is not balanced on
 //!   that line (models write `last line</x>`), or that begins with one which other tags follow (`</replace><search>`).
-//!   Text still to come could make the strict rule close, so that this reading is [`PayloadEnd::provisional`].
+//!   Text still to come could make the strict rule close, so that this reading is [`Ends::is_unsure`].
 
 use std::collections::HashSet;
 
@@ -15,7 +15,7 @@ use memchr::memmem;
 
 use super::tag::{
     ElementName, Tag, TagKind, balanced, line_start, next_line, rest_is_blank, skip_blanks,
-    starts_line,
+    starts_line, tags,
 };
 use crate::reply::text::Form;
 
@@ -28,15 +28,6 @@ pub(crate) struct PayloadEnd<'t> {
     pub(crate) raw: &'t str,
     /// The offset behind the closing tag.
     pub(crate) after: usize,
-    pub(crate) provisional: bool,
-}
-
-/// The end of an element that CML does not have.
-pub(crate) enum UnknownEnd {
-    At(usize),
-    None,
-    /// So many were looked for in vain that this one is not.
-    TooMany,
 }
 
 /// The most names of unknown elements that may be looked for in vain in one text: each look may cost the text's length.
@@ -47,6 +38,8 @@ const VAIN_NAMES: usize = 32;
 pub(crate) struct Ends<'t> {
     text: &'t str,
     own_line: [Option<OwnLine>; 5],
+    /// An element's end may still come, though it was read on behind its tag.
+    pub(crate) is_unsure: bool,
     /// Unknown elements that do not close in the rest of the text.
     vain: HashSet<String>,
 }
@@ -56,6 +49,7 @@ impl<'t> Ends<'t> {
         Self {
             text,
             own_line: [const { None }; 5],
+            is_unsure: false,
             vain: HashSet::new(),
         }
     }
@@ -67,7 +61,6 @@ impl<'t> Ends<'t> {
                 form: Form::Inline,
                 raw: "",
                 after: open.end,
-                provisional: false,
             });
         }
         if let Some(end) = self.cdata(open, name) {
@@ -78,14 +71,19 @@ impl<'t> Ends<'t> {
         }
         let content = next_line(self.text.as_bytes(), open.end);
         match self.strict(content, name) {
-            Some(close) => Some(self.block(content, close, false)),
-            None => Some(self.block(content, self.lenient(content, name)?, true)),
+            Some(close) => Some(self.block(content, close)),
+            None => {
+                let close = self.lenient(content, name)?;
+                self.is_unsure = true;
+                Some(self.block(content, close))
+            }
         }
     }
 
     /// The end of an element that CML does not have: its balanced closing tag, on the same line if text follows the
-    /// opening tag there, else alone on its line.
-    pub(crate) fn of_unknown(&mut self, open: &Tag<'t>) -> UnknownEnd {
+    /// opening tag there, else alone on its line. It is the tag itself where nothing closes it, and `None` where so
+    /// many were looked for in vain that this one is not.
+    pub(crate) fn of_unknown(&mut self, open: &Tag<'t>) -> Option<usize> {
         let bytes = self.text.as_bytes();
         let inline = !open.ends_line(self.text);
         let limit = if inline {
@@ -95,24 +93,25 @@ impl<'t> Ends<'t> {
         };
         let name = open.spelling.to_ascii_lowercase();
         if self.vain.contains(&name) {
-            return UnknownEnd::None;
+            self.is_unsure = true;
+            return Some(open.end);
         }
         if self.vain.len() == VAIN_NAMES {
-            return UnknownEnd::TooMany;
+            return None;
         }
-        let tags = memchr_iter(b'<', &bytes[open.end..limit])
-            .filter_map(|at| Tag::at(self.text, open.end + at))
+        let tags = tags(self.text, open.end..limit)
             .filter(|tag| tag.spelling.eq_ignore_ascii_case(&name))
             .filter(|tag| inline || tag.alone(self.text));
         if let Some(close) = balanced(tags) {
-            return UnknownEnd::At(close.end);
+            return Some(close.end);
         }
+        self.is_unsure = true;
         self.vain.insert(name);
-        UnknownEnd::None
+        Some(open.end)
     }
 
     #[inline(always)]
-    fn block(&self, content: usize, close: Tag<'t>, provisional: bool) -> PayloadEnd<'t> {
+    fn block(&self, content: usize, close: Tag<'t>) -> PayloadEnd<'t> {
         let bytes = self.text.as_bytes();
         let end = if starts_line(bytes, close.at) {
             line_start(bytes, close.at)
@@ -123,7 +122,6 @@ impl<'t> Ends<'t> {
             form: Form::Block,
             raw: &self.text[content..end],
             after: close.end,
-            provisional,
         }
     }
 
@@ -160,7 +158,6 @@ impl<'t> Ends<'t> {
                 form: if lines { Form::Block } else { Form::Inline },
                 raw: &self.text[from..to],
                 after,
-                provisional: false,
             }
         }))
     }
@@ -171,7 +168,6 @@ impl<'t> Ends<'t> {
             form: Form::Inline,
             raw: &self.text[open.end..close.at],
             after: close.end,
-            provisional: false,
         })
     }
 
@@ -203,10 +199,7 @@ impl<'t> Ends<'t> {
         let bytes = self.text.as_bytes();
         let mut depth = 0;
         let mut line_end = content;
-        for at in memchr_iter(b'<', &bytes[content..]).map(|at| content + at) {
-            let Some(tag) = Tag::at(self.text, at) else {
-                continue;
-            };
+        for tag in tags(self.text, content..bytes.len()) {
             if matches!(tag.name, Some(ElementName::Task | ElementName::Tasks))
                 && tag.alone(self.text)
             {
@@ -215,8 +208,8 @@ impl<'t> Ends<'t> {
             if tag.name != Some(name) {
                 continue;
             }
-            if at >= line_end {
-                line_end = next_line(bytes, at);
+            if tag.at >= line_end {
+                line_end = next_line(bytes, tag.at);
                 depth = 0;
             }
             match tag.kind {

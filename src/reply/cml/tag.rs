@@ -3,7 +3,9 @@
 //! The places are found here by offset; quick-xml reads the attributes. No configuration of an XML reader can be given
 //! the whole text: a payload with `a < b` makes it swallow the closing tag, or end in an error, without a word.
 
-use memchr::memchr;
+use std::ops::Range;
+
+use memchr::{memchr, memchr_iter};
 use quick_xml::events::BytesStart;
 
 /// The elements of CML.
@@ -193,6 +195,12 @@ impl<'t> Tag<'t> {
     }
 }
 
+/// All tags in a stretch of a text, wherever they stand.
+pub(crate) fn tags(text: &str, stretch: Range<usize>) -> impl Iterator<Item = Tag<'_>> {
+    let all = memchr_iter(b'<', &text.as_bytes()[stretch.clone()]);
+    all.filter_map(move |at| Tag::at(text, stretch.start + at))
+}
+
 /// True if a tag is followed on its line by nothing or by another tag of CML, as one that opens a batch must be: prose
 /// may begin a line with the name of a tag.
 pub(crate) fn opens(text: &str, tag: &Tag<'_>) -> bool {
@@ -267,15 +275,17 @@ pub(crate) fn skip_blanks(bytes: &[u8], from: usize) -> usize {
         .count()
 }
 
-/// Decodes the five entities of XML; any other `&` stays, since a path may hold one.
+/// The five entities of XML.
+pub(crate) const ENTITIES: [(&str, char); 5] = [
+    ("&amp;", '&'),
+    ("&lt;", '<'),
+    ("&gt;", '>'),
+    ("&quot;", '"'),
+    ("&apos;", '\''),
+];
+
+/// Decodes the entities; any other `&` stays, since a path may hold one.
 pub(crate) fn decode_entities(text: &str) -> std::borrow::Cow<'_, str> {
-    const ENTITIES: [(&str, char); 5] = [
-        ("&amp;", '&'),
-        ("&lt;", '<'),
-        ("&gt;", '>'),
-        ("&quot;", '"'),
-        ("&apos;", '\''),
-    ];
     if !text.contains('&') {
         return text.into();
     }

@@ -9,11 +9,9 @@
 
 use std::ops::Range;
 
-use memchr::memrchr;
-
 use super::ParsedBlock;
 use super::block::{self, EndOfBlock, MarkerRole, damaged, is_fence, lines};
-use crate::reply::cml::tag::{next_line, starts_line};
+use crate::reply::cml::tag::{line_start, next_line, starts_line};
 use crate::reply::dialect::Dialect;
 use crate::reply::task::{Action, BatchState, Problem, Replacement, Task};
 
@@ -211,17 +209,10 @@ struct FileName<'t> {
 impl<'t> FileName<'t> {
     /// The name above a block, not before `floor`: in the first line that is neither blank nor a fence, or in a fence.
     fn above(text: &'t str, block: usize, floor: usize) -> Option<Self> {
-        let start_of = |end: usize| {
-            let newline = memrchr(b'\n', &text.as_bytes()[floor..end]);
-            newline.map_or(floor, |newline| floor + newline + 1)
-        };
-        let mut end = start_of(block);
-        for _ in 0..ABOVE {
-            if end == floor {
-                return None;
-            }
-            let start = start_of(end - 1);
-            let line = text[start..end].trim_start_matches('\u{feff}');
+        let mut end = line_start(text.as_bytes(), block).max(floor);
+        let above = text[floor..end].split_inclusive('\n').rev();
+        for whole in above.take(ABOVE) {
+            let line = whole.trim_start_matches('\u{feff}');
             let at = end - line.trim_start().len();
             let path = if is_fence(line) {
                 path_of_fence(line.trim().trim_start_matches(['`', '~']))
@@ -233,7 +224,7 @@ impl<'t> FileName<'t> {
             if let Some(path) = path {
                 return Some(Self { at, path });
             }
-            end = start;
+            end -= whole.len();
         }
         None
     }

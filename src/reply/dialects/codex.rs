@@ -20,7 +20,7 @@ use std::borrow::Cow;
 
 use super::ParsedBlock;
 use super::block::unended;
-use super::patch::{HunkLines, PatchReader, added, edit};
+use super::patch::{HunkLines, PatchLine, PatchReader, added, edit};
 use crate::reply::action::{Action, Command, Payload};
 use crate::reply::dialect::Dialect;
 use crate::reply::hunk::Hunk;
@@ -88,11 +88,13 @@ fn is_mark(line: &str) -> bool {
 fn read_file<'t>(text: &'t str, reader: &mut PatchReader<'t>, is_crlf: bool) -> Option<Task<'t>> {
     let header = reader.peek()?;
     reader.at = header.next;
-    let named = |mark: &str| {
-        let path = header.bare().strip_prefix(mark)?;
-        Some(Cow::Borrowed(path.trim()))
+    let mut is_named = true;
+    let mut named = |line: PatchLine<'t>, mark: &str| {
+        let path = line.bare().strip_prefix(mark)?.trim();
+        is_named &= !path.is_empty();
+        Some(Cow::Borrowed(path))
     };
-    let (usual, action) = if let Some(path) = named("*** Add File:") {
+    let (usual, action) = if let Some(path) = named(header, "*** Add File:") {
         let content = read_added(text, reader, is_crlf);
         let action = content.map(|content| Action::Overwrite {
             path,
@@ -101,7 +103,7 @@ fn read_file<'t>(text: &'t str, reader: &mut PatchReader<'t>, is_crlf: bool) -> 
             only_new: false,
         });
         (Some(Command::Overwrite), action)
-    } else if let Some(path) = named("*** Delete File:") {
+    } else if let Some(path) = named(header, "*** Delete File:") {
         let nothing = pass(reader, "a deleted file has no lines here: leave them out");
         let action = nothing.map(|()| Action::Delete {
             path,
@@ -109,11 +111,11 @@ fn read_file<'t>(text: &'t str, reader: &mut PatchReader<'t>, is_crlf: bool) -> 
             held: Vec::new(),
         });
         (Some(Command::Delete), action)
-    } else if let Some(path) = named("*** Update File:") {
+    } else if let Some(path) = named(header, "*** Update File:") {
         let to = reader.peek().and_then(|line| {
-            let to = line.bare().strip_prefix("*** Move to:")?;
+            let to = named(line, "*** Move to:")?;
             reader.at = line.next;
-            Some(Cow::Borrowed(to.trim()))
+            Some(to)
         });
         let action = read_hunks(reader, is_crlf).and_then(|hunks| {
             if hunks.is_empty() && to.is_none() {
@@ -133,7 +135,7 @@ fn read_file<'t>(text: &'t str, reader: &mut PatchReader<'t>, is_crlf: bool) -> 
     };
     let command = action.as_ref().map_or(usual, |it| Some(it.command()));
     let action = match action {
-        Ok(action) if has_no_path(&action) => Err(Problem::said(
+        Ok(_) if !is_named => Err(Problem::said(
             header.at,
             "the path is missing: write it after the colon",
         )),
@@ -143,17 +145,6 @@ fn read_file<'t>(text: &'t str, reader: &mut PatchReader<'t>, is_crlf: bool) -> 
         command,
         ..Task::new(header.at..reader.at, action)
     })
-}
-
-fn has_no_path(action: &Action<'_>) -> bool {
-    match action {
-        Action::Edit { path, to, .. } => {
-            path.is_empty() || to.as_ref().is_some_and(|to| to.is_empty())
-        }
-        Action::Move { path, to, .. } => path.is_empty() || to.is_empty(),
-        Action::Overwrite { path, .. } | Action::Delete { path, .. } => path.is_empty(),
-        _ => false,
-    }
 }
 
 /// Passes over blank lines up to the next mark; a line that is not blank is refused.

@@ -1,7 +1,7 @@
 //! The dialects beside CML: one reader for each, and what all of them give.
 
 pub(crate) mod aider;
-pub(super) mod block;
+pub(crate) mod block;
 pub(crate) mod codex;
 pub(crate) mod diff;
 pub mod nesl;

@@ -362,27 +362,17 @@ impl<'t> Elements<'t> {
         lines: Option<String>,
         form: &'static str,
     ) -> Result<Option<Cow<'t, str>>, Problem> {
+        let Some(lines) = lines else { return Ok(None) };
         // `L12 – L40` says it as well.
         let said = |c: &char| !matches!(c, 'L' | 'l') && !c.is_whitespace();
-        let plain =
-            |lines: &str| -> String { lines.replace('–', "-").chars().filter(said).collect() };
-        let range = lines
-            .as_deref()
-            .map(|lines| LineRange::parse(&plain(lines)));
-        let expected = match range {
-            Some(Err(LineError::Reversed)) => FORWARD,
-            _ => form,
-        };
-        let lines = self.value("lines", lines, expected, |lines| {
-            let lines = plain(lines);
-            let range = if form == CLOSED_LINES {
-                LineRange::parse(&lines)
-            } else {
-                LineRange::parse_open(&lines)
-            };
-            range.ok().map(|_| lines)
-        })?;
-        Ok(lines.map(Cow::Owned))
+        let plain: String = lines.replace('–', "-").chars().filter(said).collect();
+        let closed = LineRange::parse(&plain);
+        let is_open = form == LINES && LineRange::parse_open(&plain).is_ok();
+        match closed {
+            Err(LineError::Reversed) => Err(self.bad_attribute("lines", lines, FORWARD)),
+            Err(LineError::Invalid) if !is_open => Err(self.bad_attribute("lines", lines, form)),
+            _ => Ok(Some(plain.into())),
+        }
     }
 
     fn yes_or_no(

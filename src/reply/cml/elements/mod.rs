@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 
-use super::tag::{ElementName, Tag, TagKind};
+use super::tag::{ENTITIES, ElementName, Tag, TagKind, tags};
 use crate::reply::action::{Action, Command, Payload};
 use crate::reply::task::{Cause, Problem, Task};
 use commands::takes_paths;
@@ -56,12 +56,9 @@ impl<'t> Elements<'t> {
 
     /// Command and path of the task that is open, as far as they were read, and its last element.
     pub(crate) fn read_so_far(&self) -> (String, Option<&'static str>) {
-        let said = |name| {
-            let found = self.elements.iter().find(|element| element.name == name);
-            match found.map(|element| &element.content) {
-                Some(ElementContent::Short(text)) => *text,
-                _ => "",
-            }
+        let said = |name| match self.first(name).map(|element| &element.content) {
+            Some(ElementContent::Short(text)) => *text,
+            _ => "",
         };
         let name = format!("{} {}", said(ElementName::C), said(ElementName::Path));
         let last = self.elements.last().map(|element| element.name.text());
@@ -113,11 +110,7 @@ impl<'t> Elements<'t> {
         let action = self.action(name, command);
         let why = self.short(ElementName::I).ok().flatten();
         let why = why.map_or("", |(_, why)| why);
-        let why_span = self
-            .elements
-            .iter()
-            .find(|e| e.name == ElementName::I)
-            .map(|e| e.tag.at..e.end);
+        let why_span = self.first(ElementName::I).map(|e| e.tag.at..e.end);
         self.elements.clear();
         self.is_open = false;
         Task {
@@ -252,8 +245,7 @@ static TASK_END: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("</tas
 fn holds_task_end(payload: &str) -> bool {
     let mut depth = 0;
     TASK_END.find(payload.as_bytes()).is_some()
-        && memchr::memchr_iter(b'<', payload.as_bytes())
-            .filter_map(|at| Tag::at(payload, at))
+        && tags(payload, 0..payload.len())
             .filter(|tag| tag.name == Some(ElementName::Task) && tag.alone(payload))
             .any(|tag| {
                 depth += if tag.kind == TagKind::Close { -1 } else { 1 };
@@ -263,11 +255,10 @@ fn holds_task_end(payload: &str) -> bool {
 
 /// True if every special character of a payload is written as an entity, and a tag's at least.
 fn looks_escaped(payload: &str) -> bool {
-    const ENTITIES: [&str; 5] = ["&lt;", "&gt;", "&amp;", "&quot;", "&apos;"];
     memchr::memchr(b'&', payload.as_bytes()).is_some()
         && !payload.contains(['<', '>'])
         && (payload.contains("&lt;") || payload.contains("&gt;"))
         && payload
             .match_indices('&')
-            .all(|(at, _)| ENTITIES.iter().any(|e| payload[at..].starts_with(e)))
+            .all(|(at, _)| ENTITIES.iter().any(|(e, _)| payload[at..].starts_with(e)))
 }

@@ -33,7 +33,7 @@ impl<'t> Elements<'t> {
         self.problem(self.at, cause)
     }
 
-    fn first(&self, name: ElementName) -> Option<&Element<'t>> {
+    pub(super) fn first(&self, name: ElementName) -> Option<&Element<'t>> {
         self.elements.iter().find(|element| element.name == name)
     }
 
@@ -120,7 +120,12 @@ impl<'t> Elements<'t> {
         Ok(found)
     }
 
-    fn bad_attribute(&self, name: &'static str, value: String, expected: &'static str) -> Problem {
+    pub(super) fn bad_attribute(
+        &self,
+        name: &'static str,
+        value: String,
+        expected: &'static str,
+    ) -> Problem {
         let has_it = |e: &&Element<'_>| {
             let attributes = e.tag.attributes().unwrap_or_default();
             let mut names = attributes.iter().map(|(known, _)| known.replace('_', "-"));

@@ -194,25 +194,18 @@ impl<'t> Header<'t> {
             Some((old, new)) => (untimed(old), untimed(new)),
             None => self.git.names.and_then(split).ok_or_else(unread)?,
         };
-        let is_nothing = |name: &str| name == "/dev/null";
         let is_new = is_nothing(old) || self.git.new_file.is_some();
         let is_gone = is_nothing(new) || self.git.is_deleted;
         let old = decoded(old).ok_or_else(unread)?;
         let new = decoded(new).ok_or_else(unread)?;
-        let (old, new) = if is_nothing(&old) {
-            (old, without(new, "b/"))
-        } else if is_nothing(&new) {
-            (without(old, "a/"), new)
-        } else {
-            stripped(old, new)
-        };
+        let (old, new) = stripped(&old, &new);
         if is_new && is_gone {
             return Err(Problem::said(
                 at,
                 "the file is both new and deleted: leave out one of the two",
             ));
         }
-        let is_same = is_new || is_gone || old == new || old.strip_suffix(".orig") == Some(&new);
+        let is_same = is_new || is_gone || old == new || old.strip_suffix(".orig") == Some(new);
         if !is_same {
             let why = format!(
                 "`{old}` and `{new}` are two files: write the same name in both lines, or `rename from` and `rename \
@@ -221,7 +214,7 @@ impl<'t> Header<'t> {
             return Err(Problem::said(at, why));
         }
         Ok(Names {
-            path: if is_gone { old } else { new },
+            path: Cow::Owned(if is_gone { old } else { new }.to_owned()),
             to: None,
             is_new,
             is_gone,
@@ -294,32 +287,19 @@ fn split(names: &str) -> Option<(&str, &str)> {
 }
 
 /// The names without the prefixes that tell the two sides apart.
-fn stripped<'n>(old: Cow<'n, str>, new: Cow<'n, str>) -> (Cow<'n, str>, Cow<'n, str>) {
-    let is_pair = match (old.split_once('/'), new.split_once('/')) {
-        (Some((a, old)), Some((b, new))) => (a, b) == ("a", "b") || a != b && old == new,
-        _ => false,
-    };
-    let rest = |name: Cow<'n, str>| {
-        let start = name.find('/').map_or(0, |slash| slash + 1);
-        tail(name, start)
-    };
-    if is_pair {
-        (rest(old), rest(new))
-    } else {
-        (old, new)
+fn stripped<'n>(old: &'n str, new: &'n str) -> (&'n str, &'n str) {
+    match (old.split_once('/'), new.split_once('/')) {
+        _ if is_nothing(old) => (old, new.strip_prefix("b/").unwrap_or(new)),
+        _ if is_nothing(new) => (old.strip_prefix("a/").unwrap_or(old), new),
+        (Some(("a", old)), Some(("b", new))) => (old, new),
+        (Some((a, old)), Some((b, new))) if a != b && old == new => (old, new),
+        _ => (old, new),
     }
 }
 
-fn without<'n>(name: Cow<'n, str>, prefix: &str) -> Cow<'n, str> {
-    let start = name.len() - name.strip_prefix(prefix).unwrap_or(&name).len();
-    tail(name, start)
-}
-
-fn tail(name: Cow<'_, str>, start: usize) -> Cow<'_, str> {
-    match name {
-        Cow::Borrowed(name) => name[start..].into(),
-        Cow::Owned(name) => name[start..].to_owned().into(),
-    }
+/// True if a name stands for no file.
+fn is_nothing(name: &str) -> bool {
+    name == "/dev/null"
 }
 
 /// A name, decoded where git has quoted it.

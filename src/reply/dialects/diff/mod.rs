@@ -38,7 +38,6 @@ pub(crate) fn read<'t>(text: &'t str, at: usize, floor: usize) -> Option<ParsedB
         end: start,
         added: 0..0,
         closed: false,
-        doubtful: None,
     };
     let mut tasks = Vec::with_capacity(1);
     while !diff.closed
@@ -92,8 +91,6 @@ struct DiffReader<'t> {
     added: std::ops::Range<usize>,
     /// Its fence was seen to close.
     closed: bool,
-    /// Without a fence: the first line of the hunk being read that has a sign and stands behind an empty one.
-    doubtful: Option<usize>,
 }
 
 /// The lines of a hunk from an offset on.
@@ -105,17 +102,27 @@ struct HunkBody<'t> {
     new_end: bool,
     /// The offset behind it.
     next: usize,
+    /// It has as many lines as its header says.
+    is_counted: bool,
+    /// Without a fence: the first line that has a sign and stands behind an empty one. It may be prose.
+    doubtful: Option<usize>,
 }
 
-/// A hunk, and the doubts about it.
-struct HunkRead<'t> {
-    hunk: Hunk<'t>,
-    /// The line behind it.
-    next: usize,
-    /// It has all the lines that its header says.
-    is_whole: bool,
-    /// A line that looks like its own, but may be prose.
-    doubtful: Option<usize>,
+impl<'t> HunkBody<'t> {
+    fn into_hunk(self, range: Option<HunkRange>) -> Hunk<'t> {
+        let at_end = self.old_end || self.new_end;
+        Hunk {
+            line: range.map(|range| range.line),
+            below: Vec::new(),
+            at_end,
+            final_newline: at_end.then_some(!self.new_end),
+            lines: if self.is_counted {
+                self.lines.all_lines()
+            } else {
+                self.lines.lines()
+            },
+        }
+    }
 }
 
 impl<'t> DiffReader<'t> {
@@ -167,17 +174,17 @@ impl<'t> DiffReader<'t> {
                 if !is_bare {
                     self.reader.at = line.next;
                 }
-                let read = self.read_hunk(range, header.is_crlf);
-                if !read.hunk.changes() {
-                    idle.get_or_insert(line.at);
-                }
-                if let Some(at) = read.doubtful {
+                let body = self.read_hunk(range, header.is_crlf);
+                if let Some(at) = body.doubtful {
                     refuse(at, UNENDED);
                 }
-                is_whole = read.is_whole;
-                hunks.push(read.hunk);
-                self.reader.at = read.next;
-                self.end = read.next;
+                is_whole = body.is_counted || range.is_none();
+                (self.reader.at, self.end) = (body.next, body.next);
+                let hunk = body.into_hunk(range);
+                if !hunk.changes() {
+                    idle.get_or_insert(line.at);
+                }
+                hunks.push(hunk);
                 after_blank = false;
             } else if line.bare().is_empty() {
                 self.reader.at = line.next;
@@ -230,30 +237,12 @@ impl<'t> DiffReader<'t> {
     }
 
     /// Reads the lines of a hunk: as many as its header says, or all that can be its own.
-    fn read_hunk(&mut self, range: Option<HunkRange>, is_crlf: bool) -> HunkRead<'t> {
+    fn read_hunk(&mut self, range: Option<HunkRange>, is_crlf: bool) -> HunkBody<'t> {
         let start = self.reader.at;
         let counted = range.and_then(|range| self.read_body(start, Some(range), is_crlf));
-        let is_counted = counted.is_some();
-        let body = counted
+        counted
             .or_else(|| self.read_body(start, None, is_crlf))
-            .unwrap_or_default();
-        let hunk = Hunk {
-            line: range.map(|range| range.line),
-            below: Vec::new(),
-            at_end: body.old_end || body.new_end,
-            final_newline: (body.old_end || body.new_end).then_some(!body.new_end),
-            lines: if is_counted {
-                body.lines.all_lines()
-            } else {
-                body.lines.lines()
-            },
-        };
-        HunkRead {
-            hunk,
-            next: body.next,
-            is_whole: is_counted || range.is_none(),
-            doubtful: self.doubtful.take().filter(|_| !is_counted),
-        }
+            .unwrap_or_default()
     }
 
     /// The lines from an offset on; nothing where they are not as many as the header says.
@@ -263,58 +252,56 @@ impl<'t> DiffReader<'t> {
         range: Option<HunkRange>,
         is_crlf: bool,
     ) -> Option<HunkBody<'t>> {
-        let mut body = HunkLines::default();
-        let (mut old_end, mut new_end) = (false, false);
+        let mut body = HunkBody {
+            next: start,
+            is_counted: range.is_some(),
+            ..HunkBody::default()
+        };
         let mut at = start;
-        let mut end = start;
         let mut left = range.map(|range| (range.old, range.new));
         while let Some(line) = self.reader.line(at) {
-            let last = body.last();
+            let last = body.lines.last();
             if line.text.starts_with("\\ ") && last.is_some() {
-                old_end |= last != Some(Sign::Added);
-                new_end |= last != Some(Sign::Removed);
-                (at, end) = (line.next, line.next);
+                body.old_end |= last != Some(Sign::Added);
+                body.new_end |= last != Some(Sign::Removed);
+                (at, body.next) = (line.next, line.next);
                 continue;
             }
             if left == Some((0, 0)) || left.is_none() && self.ends_body(line.at) {
                 break;
             }
-            let is_after_empty = body.ends_empty();
-            if !body.push(line.text, is_crlf) {
+            let is_after_empty = body.lines.ends_empty();
+            if !body.lines.push(line.text, is_crlf) {
                 break;
             }
-            if left.is_none() && self.fence.is_none() && is_after_empty && !body.ends_empty() {
-                self.doubtful.get_or_insert(line.at);
+            let goes_on = is_after_empty && !body.lines.ends_empty();
+            if left.is_none() && self.fence.is_none() && goes_on {
+                body.doubtful.get_or_insert(line.at);
             }
             if let Some((old, new)) = left {
-                let sign = body.last()?;
+                let sign = body.lines.last()?;
                 let old = old.checked_sub(usize::from(sign != Sign::Added))?;
                 let new = new.checked_sub(usize::from(sign != Sign::Removed))?;
                 left = Some((old, new));
             }
             at = line.next;
             if !line.bare().is_empty() || left.is_some() {
-                end = at;
+                body.next = at;
                 self.added = start..at;
             }
         }
         if left.is_some() {
-            if left != Some((0, 0)) || body.is_empty() {
+            if left != Some((0, 0)) || body.lines.is_empty() {
                 return None;
             }
             let follows = self.reader.line(at);
             let goes_on = follows.is_some_and(|line| Sign::of(line.text).is_some());
-            let may_be_prose = self.fence.is_none() && body.ends_empty();
+            let may_be_prose = self.fence.is_none() && body.lines.ends_empty();
             if goes_on && !may_be_prose && !self.ends_body(at) {
                 return None;
             }
         }
-        Some(HunkBody {
-            lines: body,
-            old_end,
-            new_end,
-            next: end,
-        })
+        Some(body)
     }
 
     /// True if a line that has a sign is the start of something else: the next file, or a mail's signature.

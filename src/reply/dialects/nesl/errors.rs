@@ -81,19 +81,15 @@ impl<'t> SyntaxError<'t> {
         }
     }
 
-    /// Its line, from 1.
-    fn line(&self, text: &str, lines: &mut LineNumbers<'_>) -> usize {
-        match self.at {
-            Some(at) => lines.of(at),
-            None => lines.of(text.len()) + 1,
-        }
-    }
-
     /// The error in the originals' form.
     pub(super) fn json(&self, text: &str, lines: &mut LineNumbers<'_>) -> Value {
+        let line = match self.at {
+            Some(at) => lines.of(at),
+            None => lines.of(text.len()) + 1,
+        };
         json!({
             "code": self.code,
-            "line": self.line(text, lines),
+            "line": line,
             "column": self.offset + 1,
             "length": self.length,
             "blockId": self.block_id,

@@ -1,6 +1,6 @@
 //! The lines of a document as SHAM and NESL count them: split at LF or CRLF, measured in UTF-16 units.
 
-use memchr::memchr;
+use memchr::{memchr, memchr_iter};
 
 use crate::reply::cml::tag::line_start;
 
@@ -63,29 +63,15 @@ const SHOWN: usize = 5;
 /// and further ones where there are none on one side.
 pub(super) fn around(text: &str, at: Option<usize>) -> &str {
     let bytes = text.as_bytes();
-    let before = |at: usize| (at > 0).then(|| line_start(bytes, at - 1));
-    let mut first = at.unwrap_or_else(|| line_start(bytes, text.len()));
-    let mut above = 0;
-    while above < SHOWN / 2
-        && let Some(line) = before(first)
-    {
-        (first, above) = (line, above + 1);
-    }
-    let (mut end, mut count) = (first, 0);
-    let end = loop {
-        count += 1;
-        match memchr(b'\n', &bytes[end..]) {
-            Some(length) if count == SHOWN => break end + length,
-            Some(length) => end += length + 1,
-            None => break text.len(),
-        }
+    let above = |line: usize, count: usize| {
+        (0..count).fold(line, |at, _| line_start(bytes, at.saturating_sub(1)))
     };
-    while count < SHOWN
-        && let Some(line) = before(first)
-    {
-        (first, count) = (line, count + 1);
-    }
-    &text[first..end]
+    let line = at.unwrap_or_else(|| line_start(bytes, text.len()));
+    let first = above(line, SHOWN / 2);
+    let newlines = memchr_iter(b'\n', &bytes[first..]).map(|length| first + length);
+    let ends = newlines.chain([text.len()]).take(SHOWN);
+    let (count, end) = ends.fold((0, first), |(count, _), end| (count + 1, end));
+    &text[above(first, SHOWN - count)..end]
 }
 
 #[cfg(test)]

@@ -52,19 +52,17 @@ pub(crate) fn read(text: &str, at: usize) -> Option<ParsedBlock<'_>> {
     };
     let span = block.at..block.at + text[block.at..end].trim_end().len();
     let dialect = block.markers.dialect;
-    let (state, tasks) = match block.end {
-        BlockEnd::Marker(line) | BlockEnd::Header(line) if line.is_ended => {
-            (BatchState::Complete, vec![task(text, block, span.clone())])
-        }
+    let state = match block.end {
+        BlockEnd::Marker(line) | BlockEnd::Header(line) if line.is_ended => BatchState::Complete,
         // More of that line could still make it another.
-        BlockEnd::Marker(_) => (
-            BatchState::Provisional,
-            vec![task(text, block, span.clone())],
-        ),
+        BlockEnd::Marker(_) => BatchState::Provisional,
         BlockEnd::Header(_) | BlockEnd::Text => {
-            let problem = problem(&block, syntax_errors(text, &block, span.clone()));
-            (BatchState::Open(problem), Vec::new())
+            BatchState::Open(problem(&block, syntax_errors(text, &block, span.clone())))
         }
+    };
+    let tasks = match state {
+        BatchState::Open(_) => Vec::new(),
+        _ => vec![task(text, block, span.clone())],
     };
     Some(ParsedBlock {
         resume,
