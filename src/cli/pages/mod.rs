@@ -161,7 +161,7 @@ fn page(command: &Command, name: &str) -> io::Result<Vec<u8>> {
         man.render_subcommands_section(&mut text)?;
     }
     man.render_options_section(&mut text)?;
-    section("EXAMPLES", help::examples(name)).to_writer(&mut text)?;
+    section("EXAMPLES", &help::examples(name)).to_writer(&mut text)?;
     if is_main {
         section("FILES", &FILES).to_writer(&mut text)?;
         section("ENVIRONMENT", &ENVIRONMENT).to_writer(&mut text)?;
