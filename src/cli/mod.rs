@@ -6,7 +6,7 @@ pub mod pages;
 pub mod terminal;
 pub mod topics;
 
-pub use document::Face;
+pub use document::{Face, lines};
 
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};

@@ -47,7 +47,7 @@ fn print(topic: &Topic) -> io::Result<()> {
     use std::io::Write;
     let width = terminal::width().map_or(WIDEST, |width| width.min(WIDEST));
     let mut out = terminal::stdout();
-    for line in topic.lines(width) {
+    for line in cli::lines(topic.page, width) {
         for span in line {
             match span.face {
                 Face::Bold => out.emphasize(Emphasis::Bold, &span.text)?,
