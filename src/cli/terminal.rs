@@ -9,6 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use tracing::Level;
 
+use super::Face;
 use crate::logs;
 use crate::report;
 use crate::run::Progress;
@@ -143,13 +144,6 @@ pub struct Screen<W> {
     partial: Vec<u8>,
 }
 
-/// The emphasis of a text, where a terminal can show it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Emphasis {
-    Bold,
-    Italic,
-}
-
 /// The width of the terminal that standard output is.
 pub fn width() -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
@@ -192,17 +186,15 @@ pub fn print_json(json: &impl Serialize) -> io::Result<()> {
 }
 
 impl Screen<StdoutLock<'static>> {
-    /// Writes a text with emphasis, if the terminal shows it.
+    /// Writes a text in its face, as far as the terminal shows that.
     ///
     /// # Errors
     /// Where it cannot be written.
-    pub fn emphasize(&mut self, emphasis: Emphasis, text: &str) -> io::Result<()> {
-        if !shows_emphasis() {
-            return self.write_all(text.as_bytes());
-        }
-        let (begin, end) = match emphasis {
-            Emphasis::Bold => ("\u{1b}[1m", "\u{1b}[22m"),
-            Emphasis::Italic => ("\u{1b}[3m", "\u{1b}[23m"),
+    pub fn emphasize(&mut self, face: Face, text: &str) -> io::Result<()> {
+        let (begin, end) = match face {
+            Face::Bold if shows_emphasis() => ("\u{1b}[1m", "\u{1b}[22m"),
+            Face::Italic if shows_emphasis() => ("\u{1b}[3m", "\u{1b}[23m"),
+            _ => ("", ""),
         };
         self.to.write_all(begin.as_bytes())?;
         self.write_all(text.as_bytes())?;

@@ -5,7 +5,7 @@ mod manual;
 use std::io::{self, Write};
 
 use clap::Command;
-use clap_complete::Shell;
+pub use clap_complete::Shell;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 
