@@ -51,13 +51,9 @@ impl<W: Write> Terminal<W> {
         let end = self.line_end();
         self.write(end.as_bytes());
         let line = logs::line(Level::WARN, &report::one_line(text));
-        let write = || {
-            let _ = io::stderr().write_all(line.as_bytes());
-        };
-        match &self.running {
-            Some(bar) => bar.suspend(write),
-            None => write(),
-        }
+        above(self.running.as_ref(), || {
+            io::stderr().write_all(line.as_bytes())
+        });
     }
 
     /// Shows what happens in a run.
@@ -112,14 +108,18 @@ impl<W: Write> Terminal<W> {
     /// Writes all bytes at once: stderr is not buffered, and each piece would be a system call.
     fn write(&mut self, bytes: &[u8]) {
         let to = &mut self.to;
-        let mut write = || {
-            let _ = to.write_all(bytes).and_then(|()| to.flush());
-        };
-        match &self.running {
-            Some(bar) => bar.suspend(write),
-            None => write(),
-        }
+        above(self.running.as_ref(), || {
+            to.write_all(bytes).and_then(|()| to.flush())
+        });
     }
+}
+
+/// Writes above what is drawn of a running command.
+fn above(running: Option<&ProgressBar>, write: impl FnOnce() -> io::Result<()>) {
+    let _ = match running {
+        Some(bar) => bar.suspend(write),
+        None => write(),
+    };
 }
 
 /// Shows which command is running and for how long; hidden where stderr is no terminal.

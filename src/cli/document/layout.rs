@@ -19,17 +19,10 @@ type Laid = Vec<Span>;
 /// Lays out a page.
 pub(in crate::cli) fn lines(page: &[Passage], width: usize) -> Vec<Vec<Span>> {
     let inside = width.saturating_sub(BODY.len());
-    let mut lines: Vec<Laid> = Vec::new();
-    for passage in page {
-        if !lines.is_empty() {
-            lines.push(Vec::new());
-        }
-        match passage {
-            Passage::Heading(..) => lines.extend(laid_out(passage, width)),
-            passage => lines.extend(indented(laid_out(passage, inside), BODY, BODY)),
-        }
-    }
-    lines
+    stacked(page, |passage| match passage {
+        Passage::Heading(..) => laid_out(passage, width),
+        passage => indented(laid_out(passage, inside), BODY, BODY),
+    })
 }
 
 /// Text with its literals as a terminal shows them.
@@ -42,13 +35,14 @@ fn literal(spans: &[Span]) -> Vec<Span> {
     spans.iter().map(show).collect()
 }
 
-fn stacked(page: &[Passage], width: usize) -> Vec<Laid> {
+/// The lines of some blocks, with an empty one between two.
+fn stacked(page: &[Passage], lay_out: impl Fn(&Passage) -> Vec<Laid>) -> Vec<Laid> {
     let mut lines: Vec<Laid> = Vec::new();
     for passage in page {
         if !lines.is_empty() {
             lines.push(Vec::new());
         }
-        lines.extend(laid_out(passage, width));
+        lines.extend(lay_out(passage));
     }
     lines
 }
@@ -69,7 +63,8 @@ fn laid_out(passage: &Passage, width: usize) -> Vec<Laid> {
         Passage::Table(head, rows) => table(head, rows, width),
         Passage::Quote(passages) => {
             let inside = width.saturating_sub(GAP);
-            indented(stacked(passages, inside), "  ", "  ")
+            let lines = stacked(passages, |passage| laid_out(passage, inside));
+            indented(lines, "  ", "  ")
         }
     }
 }
@@ -85,7 +80,7 @@ fn list(first: Option<u64>, items: &[Vec<Passage>], width: usize) -> Vec<Laid> {
     for (number, item) in (first.unwrap_or_default()..).zip(items) {
         let mark = first.map_or("- ".to_owned(), |_| format!("{number}. "));
         let inside = width.saturating_sub(mark.len());
-        let mut lines = stacked(item, inside);
+        let mut lines = stacked(item, |passage| laid_out(passage, inside));
         if are_short {
             lines.retain(|line| !line.is_empty());
         } else if !all.is_empty() {
