@@ -11,7 +11,7 @@ use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, FormattedFields};
 use tracing_subscriber::registry::LookupSpan;
 
-use crate::settings::{Format, LogSettings};
+use crate::settings::{Format, LogSettings, by_name};
 
 /// The variable with the level: `debug`, or levels of parts of clada as in `warn,clada::listener=debug`.
 const LEVEL: &str = "CLADA_LOG";
@@ -33,7 +33,7 @@ pub fn start<W: io::Write + 'static>(
     let settings = settings.unwrap_or_default();
     let said = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
     let form = said(FORMAT);
-    let known = form.as_deref().map(Format::parse);
+    let known = form.as_deref().map(by_name);
     let format = flag.or(known.flatten()).unwrap_or(settings.format);
     let journal = to_journal();
     let usual = match settings.level.name() {

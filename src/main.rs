@@ -14,7 +14,7 @@ fn main() -> ExitCode {
     let cli = Cli::read();
     // What is wrong with the settings the command tells that reads them.
     let settings = Folders::of_user().and_then(|folders| Settings::of_user(&folders).ok());
-    let is_service = matches!(cli.command, Some(Verb::Daemon(_)));
+    let is_service = matches!(cli.command, Some(Verb::Daemon { .. }));
     if let Some(wrong) = logs::start(
         cli.log_format,
         settings.map(|of_user| of_user.log),

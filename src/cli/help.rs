@@ -39,256 +39,9 @@ const GROUPS: [(&str, &[&str]); 5] = [
 ];
 const OTHERS: &str = "Other commands";
 
-/// The examples at the end of each command's help: a command line, and its effect.
-pub(super) const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
-    (
-        "clada",
-        &[
-            (
-                "clada init",
-                "create clada.toml and clada.md in this folder",
-            ),
-            ("clada", "watch clada.md in this folder"),
-            (
-                "clada instructions",
-                "print the text to paste into a new chat",
-            ),
-            (
-                "clada run reply.md --dry-run",
-                "show what a reply would change",
-            ),
-            (
-                "clada context --copy",
-                "copy the files that the chat works with",
-            ),
-            ("clada undo", "revert the latest batch"),
-        ],
-    ),
-    (
-        "add",
-        &[
-            (
-                "clada add clada.md",
-                "watch it for the folder that it is in",
-            ),
-            (
-                "clada add ~/notes/app.md --root ~/code/app",
-                "watch it for another folder",
-            ),
-        ],
-    ),
-    (
-        "approve",
-        &[(
-            "clada approve",
-            "run what waits in this folder's notes file",
-        )],
-    ),
-    (
-        "check",
-        &[
-            ("clada check reply.md", "list its tasks and problems"),
-            ("clada check --json < reply.md", "list them for a program"),
-        ],
-    ),
-    (
-        "completions",
-        &[
-            (
-                "clada completions bash > ~/.local/share/bash-completion/completions/clada",
-                "bash with the package bash-completion: active in new shells",
-            ),
-            (
-                "clada completions zsh > ~/.zfunc/_clada",
-                "zsh: put `fpath+=(~/.zfunc)` before `compinit` in ~/.zshrc, then start a new shell",
-            ),
-            (
-                "clada completions fish > ~/.config/fish/completions/clada.fish",
-                "fish: active in new shells",
-            ),
-            (
-                "clada completions elvish > ~/.config/elvish/clada.elv",
-                "elvish: put `eval (slurp < ~/.config/elvish/clada.elv)` into ~/.config/elvish/rc.elv",
-            ),
-            (
-                "clada completions powershell > ~/.config/powershell/clada.ps1",
-                "PowerShell: put `. ~/.config/powershell/clada.ps1` into the file that $PROFILE names",
-            ),
-        ],
-    ),
-    (
-        "context",
-        &[
-            (
-                "clada context add src/main.rs src/lib.rs:1-80",
-                "add files to the set",
-            ),
-            (
-                "clada context --copy",
-                "copy all files in the set, to paste them",
-            ),
-        ],
-    ),
-    (
-        "diff",
-        &[
-            ("clada diff", "show what the latest batch changed"),
-            (
-                "clada diff 20261120-1032 --stat",
-                "show how much another batch changed",
-            ),
-        ],
-    ),
-    (
-        "init",
-        &[
-            ("clada init", "start in this folder"),
-            (
-                "clada init --root ~/code/app --service",
-                "start there, in the background",
-            ),
-        ],
-    ),
-    (
-        "instructions",
-        &[
-            (
-                "clada instructions",
-                "print the text, to paste it once per chat",
-            ),
-            (
-                "clada instructions --copy",
-                "copy the text, to paste it once per chat",
-            ),
-            (
-                "clada instructions work.md",
-                "start a chat for this notes file, where several are watched",
-            ),
-            (
-                "clada instructions --dialect aider",
-                "teach SEARCH/REPLACE blocks",
-            ),
-            (
-                "clada instructions --actions read,grep",
-                "teach these two actions as well",
-            ),
-        ],
-    ),
-    (
-        "list",
-        &[
-            ("clada list", "list the files with their project folders"),
-            ("clada list --json", "list them for a program"),
-        ],
-    ),
-    (
-        "log",
-        &[
-            ("clada log -n 3", "show the latest three batches"),
-            ("clada log --here", "show the batches of this project"),
-            ("clada log --json", "print the latest ten for a program"),
-            (
-                "clada log 12 --output",
-                "print what was copied for the LLM after batch 12",
-            ),
-        ],
-    ),
-    (
-        "man",
-        &[
-            ("clada man | man -l -", "read the manual"),
-            ("clada man ~/.local/share/man", "install all pages"),
-        ],
-    ),
-    (
-        "redo",
-        &[("clada redo", "reapply what the last undo reverted")],
-    ),
-    (
-        "remove",
-        &[(
-            "clada remove clada.md",
-            "stop watching it; the file itself stays",
-        )],
-    ),
-    (
-        "retry",
-        &[
-            (
-                "clada retry",
-                "retry what failed in this folder's notes file",
-            ),
-            (
-                "clada retry --at 19",
-                "apply an edit whose text is in several places at line 19",
-            ),
-        ],
-    ),
-    (
-        "run",
-        &[
-            ("clada run reply.md", "carry out a reply"),
-            ("clada run reply.md --dry-run", "show what it would change"),
-            ("clada run --json < reply.md", "carry it out for a program"),
-        ],
-    ),
-    (
-        "squash",
-        &[
-            (
-                "clada squash --dry-run",
-                "show which commits would be squashed",
-            ),
-            (
-                "clada squash --since main --message 'Add login'",
-                "squash the commits after main",
-            ),
-        ],
-    ),
-    (
-        "step-back",
-        &[(
-            "clada step-back 2",
-            "show the files as they were two states ago",
-        )],
-    ),
-    (
-        "step-forward",
-        &[("clada step-forward --end", "return to the present")],
-    ),
-    (
-        "trust",
-        &[("clada trust", "trust clada.toml in this folder")],
-    ),
-    (
-        "undo",
-        &[
-            ("clada undo", "revert the latest batch"),
-            (
-                "clada undo 3 --dry-run",
-                "show what reverting three would do",
-            ),
-            (
-                "clada undo --keep",
-                "revert the latest batch, and keep what you changed since",
-            ),
-        ],
-    ),
-    (
-        "watch",
-        &[
-            ("clada watch", "watch clada.md in this folder"),
-            (
-                "clada watch ~/notes/app.md --root ~/code/app",
-                "watch another file for another folder",
-            ),
-            (
-                "clada watch --poll 2s",
-                "look every 2 seconds, for network folders",
-            ),
-        ],
-    ),
-];
+/// The examples at the end of each command's help, as a shell would have them: a command line, and its effect as a comment.
+/// Those above the empty line are for the whole program.
+const EXAMPLES: &str = include_str!("examples.txt");
 
 /// The end of the main help.
 const END: &str = "\
@@ -362,10 +115,13 @@ pub(super) fn groups(whole: &Command) -> Vec<(&'static str, Vec<(String, String)
     all
 }
 
-/// The examples of a command.
-pub(super) fn examples(name: &str) -> &'static [(&'static str, &'static str)] {
-    let of = EXAMPLES.iter().find(|(command, _)| *command == name);
-    of.map_or(&[], |(_, lines)| *lines)
+/// The examples of a command, or of the whole program.
+pub(super) fn examples(name: &str) -> Vec<(&'static str, &'static str)> {
+    let (whole, commands) = EXAMPLES.split_once("\n\n").unwrap_or_default();
+    let is_of = |line: &&str| name == "clada" || line.split(' ').nth(1) == Some(name);
+    let lines = if name == "clada" { whole } else { commands };
+    let lines = lines.lines().filter(is_of);
+    lines.filter_map(|line| line.split_once("  # ")).collect()
 }
 
 /// The longest example with its explanation on the same line.
@@ -400,22 +156,25 @@ mod tests {
 
     #[test]
     fn examples_are_right_usage() {
-        for (name, lines) in EXAMPLES {
-            for (line, _) in *lines {
-                let command = line.split(['|', '<', '>']).next().unwrap_or_default();
-                let words = command
-                    .split_whitespace()
-                    .map(|word| word.trim_matches('\''));
-                // The only quoted text has two words, of which one is enough.
-                let words = words.filter(|word| *word != "login");
-                let read = Cli::definition().try_get_matches_from(words);
-                let read = read.unwrap_or_else(|error| panic!("{line}: {error}"));
-                let meant = read.subcommand_name().unwrap_or("clada");
-                assert!(
-                    *name == "clada" || *name == meant,
-                    "{line} is no example of {name}"
-                );
-            }
+        let (whole, commands) = EXAMPLES.split_once("\n\n").expect("two parts");
+        let of_whole = whole.lines().map(|line| ("clada", line));
+        let of_commands = commands.lines().map(|line| ("", line));
+        for (name, line) in of_whole.chain(of_commands) {
+            let (line, _) = line.split_once("  # ").expect("an effect");
+            let command = line.split(['|', '<', '>']).next().unwrap_or_default();
+            let words = command
+                .split_whitespace()
+                .map(|word| word.trim_matches('\''));
+            // The only quoted text has two words, of which one is enough.
+            let words = words.filter(|word| *word != "login");
+            let read = Cli::definition().try_get_matches_from(words);
+            let read = read.unwrap_or_else(|error| panic!("{line}: {error}"));
+            let meant = read.subcommand_name().unwrap_or_default();
+            let shown = |(known, _): &(&str, &str)| *known == line;
+            assert!(
+                name == "clada" || examples(meant).iter().any(shown),
+                "{line} is no example of {meant}"
+            );
         }
     }
 

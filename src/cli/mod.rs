@@ -6,7 +6,7 @@ pub mod pages;
 pub mod terminal;
 pub mod topics;
 
-pub use document::Face;
+pub use document::{Face, lines};
 
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
@@ -21,7 +21,7 @@ use crate::listener::Flags;
 use crate::listener::rules::RunFlags;
 use crate::reply::dialect::Dialect;
 use crate::reply::lessons;
-use crate::settings::{Every, Format, Sandbox, is_bare};
+use crate::settings::{Every, Format, Sandbox, by_name, is_bare};
 use crate::text::duration;
 use crate::text::names::{nearest_name, typos};
 use crate::world::clipboard;
@@ -108,7 +108,13 @@ pub enum Verb {
     /// List the tasks and problems of a reply, and carry out nothing
     ///
     /// Each problem is shown with its line, its cause and the next step.
-    Check(CheckArgs),
+    Check {
+        /// The file with the reply; `-` or nothing reads standard input
+        file: Option<PathBuf>,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
     /// Show what ran, newest first
     Log(LogArgs),
     /// Retry the tasks of the last batch that failed or did not run
@@ -122,7 +128,14 @@ pub enum Verb {
     /// Trust the settings in a project's clada.toml, so that they apply
     ///
     /// clada prints what you trust. Later changes of the file need your trust again.
-    Trust(TrustArgs),
+    Trust {
+        /// The project folder [default: this folder]
+        #[arg(long, value_name = "DIR")]
+        root: Option<PathBuf>,
+        /// Continue even if other users own or can write to the project folder or its clada.toml
+        #[arg(long)]
+        allow_shared: bool,
+    },
     /// Revert the latest batch, or others, in a new commit
     Undo(UndoArgs),
     /// Reapply what the last undo reverted, in a new commit
@@ -142,20 +155,48 @@ pub enum Verb {
     /// Print the files that the chat works with, or change the set
     Context(ContextArgs),
     /// Watch all notes files in your list, in one process
-    Daemon(DaemonArgs),
+    Daemon {
+        /// Do not copy results to the clipboard
+        #[arg(long)]
+        no_clipboard: bool,
+        /// Continue even if other users own or can write to a notes file or project folder in the list
+        #[arg(long)]
+        allow_shared: bool,
+    },
     /// Show what the running clada processes are doing and did last
-    Status(StatusArgs),
+    Status {
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
     /// Print the current settings and where each comes from
-    Config(ConfigArgs),
+    Config {
+        /// The project folder [default: this folder]
+        #[arg(long, value_name = "DIR")]
+        root: Option<PathBuf>,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
     /// Copy the last results of a notes file again
     Copy(CopyArgs),
     /// Keep a text on the clipboard, for another clada process
     #[command(name = clipboard::OWNER, hide = true)]
-    ClipboardOwner(ClipboardOwnerArgs),
+    ClipboardOwner {
+        /// Keep it until something else is copied
+        #[arg(long = clipboard::OWNER_STAYS)]
+        stays: bool,
+    },
     /// Check what works here, and show how to fix what does not
     Doctor(DoctorArgs),
     /// Follow the output of commands and the results
-    Tail(TailArgs),
+    Tail {
+        /// The notes file to follow [default: the one watched for the project folder, or its clada.md]
+        file: Option<PathBuf>,
+        /// The project folder [default: this folder]
+        #[arg(long, value_name = "DIR")]
+        root: Option<PathBuf>,
+    },
     /// Run the daemon in the background, from login on
     #[command(subcommand)]
     Service(ServiceVerb),
@@ -171,24 +212,35 @@ pub enum Verb {
     /// Add a notes file to the list that `clada daemon` watches
     Add(AddArgs),
     /// Remove a notes file from the list that `clada daemon` watches
-    Remove(RemoveArgs),
+    Remove {
+        /// The notes file, which need not exist
+        file: PathBuf,
+    },
     /// Print the list of notes files that `clada daemon` watches
-    List(ListArgs),
+    List {
+        /// Print one JSON array
+        #[arg(long)]
+        json: bool,
+    },
     /// Print the completion script for your shell
-    Completions(CompletionsArgs),
+    Completions {
+        /// The shell to complete in
+        shell: Shell,
+    },
     /// Print the manual, or write all its pages into a folder
     ///
     /// `clada man | man -l -` displays it.
-    Man(ManArgs),
+    Man {
+        /// The folder of manuals to write all pages into, in man1 and man7
+        #[arg(value_name = "DIR")]
+        folder: Option<PathBuf>,
+    },
     /// Print the help of a command, or a page of the manual
-    Help(HelpOn),
-}
-
-#[derive(Debug, Args)]
-pub struct HelpOn {
-    /// A command, or a topic; nothing for the list of both
-    #[arg(value_name = "COMMAND|TOPIC")]
-    pub words: Vec<String>,
+    Help {
+        /// A command, or a topic; nothing for the list of both
+        #[arg(value_name = "COMMAND|TOPIC")]
+        words: Vec<String>,
+    },
 }
 
 #[derive(Debug, Args)]
@@ -214,32 +266,6 @@ pub struct AddArgs {
     /// Continue even if other users own or can write to the notes file or the project folder
     #[arg(long)]
     pub allow_shared: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct RemoveArgs {
-    /// The notes file, which need not exist
-    pub file: PathBuf,
-}
-
-#[derive(Debug, Args)]
-pub struct ListArgs {
-    /// Print one JSON array
-    #[arg(long)]
-    pub json: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct CompletionsArgs {
-    /// The shell to complete in
-    pub shell: Shell,
-}
-
-#[derive(Debug, Args)]
-pub struct ManArgs {
-    /// The folder of manuals to write all pages into, in man1 and man7
-    #[arg(value_name = "DIR")]
-    pub folder: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -348,24 +374,6 @@ impl Watch {
     }
 }
 
-/// The flags for all files in the list.
-#[derive(Debug, Args)]
-pub struct DaemonArgs {
-    /// Do not copy results to the clipboard
-    #[arg(long)]
-    pub no_clipboard: bool,
-    /// Continue even if other users own or can write to a notes file or project folder in the list
-    #[arg(long)]
-    pub allow_shared: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct StatusArgs {
-    /// Print one JSON object
-    #[arg(long)]
-    pub json: bool,
-}
-
 #[derive(Debug, Args)]
 pub struct RunArgs {
     /// The file with the reply; `-` or nothing reads standard input
@@ -415,15 +423,6 @@ impl ExecLimits {
             no_git,
         }
     }
-}
-
-#[derive(Debug, Args)]
-pub struct CheckArgs {
-    /// The file with the reply; `-` or nothing reads standard input
-    pub file: Option<PathBuf>,
-    /// Print one JSON object
-    #[arg(long)]
-    pub json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -507,13 +506,6 @@ pub struct CopyArgs {
 }
 
 #[derive(Debug, Args)]
-pub struct ClipboardOwnerArgs {
-    /// Keep it until something else is copied
-    #[arg(long = clipboard::OWNER_STAYS)]
-    pub stays: bool,
-}
-
-#[derive(Debug, Args)]
 pub struct InstructionsArgs {
     /// The notes file of the new chat [default: the one watched for this folder, or its clada.md]
     pub file: Option<PathBuf>,
@@ -589,22 +581,6 @@ pub struct SquashArgs {
 }
 
 #[derive(Debug, Args)]
-pub struct TrustArgs {
-    #[command(flatten)]
-    pub root: Root,
-    /// Continue even if other users own or can write to the project folder or its clada.toml
-    #[arg(long)]
-    pub allow_shared: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct Root {
-    /// The project folder [default: this folder]
-    #[arg(long, value_name = "DIR")]
-    pub root: Option<PathBuf>,
-}
-
-#[derive(Debug, Args)]
 pub struct DoctorArgs {
     /// The notes file to check [default: the one watched for the project folder, or its clada.md]
     pub file: Option<PathBuf>,
@@ -614,25 +590,6 @@ pub struct DoctorArgs {
     /// Print one JSON array
     #[arg(long)]
     pub json: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct ConfigArgs {
-    /// The project folder [default: this folder]
-    #[arg(long, value_name = "DIR")]
-    pub root: Option<PathBuf>,
-    /// Print one JSON object
-    #[arg(long)]
-    pub json: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct TailArgs {
-    /// The notes file to follow [default: the one watched for the project folder, or its clada.md]
-    pub file: Option<PathBuf>,
-    /// The project folder [default: this folder]
-    #[arg(long, value_name = "DIR")]
-    pub root: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -732,14 +689,8 @@ fn help_first(whole: &clap::Command) -> Vec<OsString> {
 #[error("{0}")]
 struct BadValue(Cow<'static, str>);
 
-impl From<&'static str> for BadValue {
-    fn from(why: &'static str) -> Self {
-        Self(why.into())
-    }
-}
-
-impl From<String> for BadValue {
-    fn from(why: String) -> Self {
+impl<T: Into<Cow<'static, str>>> From<T> for BadValue {
+    fn from(why: T) -> Self {
         Self(why.into())
     }
 }
@@ -839,9 +790,9 @@ fn action(text: &str) -> Result<String, BadValue> {
 }
 
 fn log_format(text: &str) -> Result<Format, BadValue> {
-    Format::parse(text).ok_or("it must be text or json".into())
+    by_name(text).ok_or("it must be text or json".into())
 }
 
 fn sandbox(text: &str) -> Result<Sandbox, BadValue> {
-    Sandbox::parse(text).ok_or("it must be workspace, read-only or off".into())
+    by_name(text).ok_or("it must be workspace, read-only or off".into())
 }

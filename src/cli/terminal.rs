@@ -9,6 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use tracing::Level;
 
+use super::Face;
 use crate::logs;
 use crate::report;
 use crate::run::Progress;
@@ -50,13 +51,9 @@ impl<W: Write> Terminal<W> {
         let end = self.line_end();
         self.write(end.as_bytes());
         let line = logs::line(Level::WARN, &report::one_line(text));
-        let write = || {
-            let _ = io::stderr().write_all(line.as_bytes());
-        };
-        match &self.running {
-            Some(bar) => bar.suspend(write),
-            None => write(),
-        }
+        above(self.running.as_ref(), || {
+            io::stderr().write_all(line.as_bytes())
+        });
     }
 
     /// Shows what happens in a run.
@@ -111,14 +108,18 @@ impl<W: Write> Terminal<W> {
     /// Writes all bytes at once: stderr is not buffered, and each piece would be a system call.
     fn write(&mut self, bytes: &[u8]) {
         let to = &mut self.to;
-        let mut write = || {
-            let _ = to.write_all(bytes).and_then(|()| to.flush());
-        };
-        match &self.running {
-            Some(bar) => bar.suspend(write),
-            None => write(),
-        }
+        above(self.running.as_ref(), || {
+            to.write_all(bytes).and_then(|()| to.flush())
+        });
     }
+}
+
+/// Writes above what is drawn of a running command.
+fn above(running: Option<&ProgressBar>, write: impl FnOnce() -> io::Result<()>) {
+    let _ = match running {
+        Some(bar) => bar.suspend(write),
+        None => write(),
+    };
 }
 
 /// Shows which command is running and for how long; hidden where stderr is no terminal.
@@ -141,13 +142,6 @@ pub struct Screen<W> {
     sieve: Sieve,
     /// The first bytes of a character whose other bytes have not arrived yet.
     partial: Vec<u8>,
-}
-
-/// The emphasis of a text, where a terminal can show it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Emphasis {
-    Bold,
-    Italic,
 }
 
 /// The width of the terminal that standard output is.
@@ -192,17 +186,15 @@ pub fn print_json(json: &impl Serialize) -> io::Result<()> {
 }
 
 impl Screen<StdoutLock<'static>> {
-    /// Writes a text with emphasis, if the terminal shows it.
+    /// Writes a text in its face, as far as the terminal shows that.
     ///
     /// # Errors
     /// Where it cannot be written.
-    pub fn emphasize(&mut self, emphasis: Emphasis, text: &str) -> io::Result<()> {
-        if !shows_emphasis() {
-            return self.write_all(text.as_bytes());
-        }
-        let (begin, end) = match emphasis {
-            Emphasis::Bold => ("\u{1b}[1m", "\u{1b}[22m"),
-            Emphasis::Italic => ("\u{1b}[3m", "\u{1b}[23m"),
+    pub fn emphasize(&mut self, face: Face, text: &str) -> io::Result<()> {
+        let (begin, end) = match face {
+            Face::Bold if shows_emphasis() => ("\u{1b}[1m", "\u{1b}[22m"),
+            Face::Italic if shows_emphasis() => ("\u{1b}[3m", "\u{1b}[23m"),
+            _ => ("", ""),
         };
         self.to.write_all(begin.as_bytes())?;
         self.write_all(text.as_bytes())?;

@@ -1,8 +1,5 @@
 //! The pages of the manual, from `docs/`, and the commands that each is about.
 
-use super::document::layout;
-use super::document::{self, Passage, Span};
-
 /// A page of the manual.
 #[derive(Debug)]
 pub struct Topic {
@@ -10,16 +7,19 @@ pub struct Topic {
     pub name: &'static str,
     /// The subject of the page; the README's list of pages says the same.
     pub about: &'static str,
+    /// The commands that the page is about.
+    pub(super) commands: &'static [&'static str],
     /// The page in Markdown.
     pub page: &'static str,
 }
 
-/// The topics with the pages of the same names.
+/// The topics with the pages of the same names, and the commands that they are about.
 macro_rules! topics {
-    ($($name:literal: $about:literal,)*) => {
+    ($($name:literal: $about:literal => $commands:expr,)*) => {
         &[$(Topic {
             name: $name,
             about: $about,
+            commands: &$commands,
             page: include_str!(concat!("../../docs/", $name, ".md")),
         }),*]
     };
@@ -27,47 +27,20 @@ macro_rules! topics {
 
 /// All pages, as one would read them.
 pub const TOPICS: &[Topic] = topics! {
-    "guide": "your first week: set-up, editor, the daily round",
-    "chats": "ChatGPT, Claude, Gemini and others: what to copy and paste",
-    "runs": "what runs when you save, and what does not",
-    "git": "commits, undo, older states, squash",
-    "commands": "what commands may do, and the fence around them",
-    "settings": "the settings, and which ones need your trust",
-    "background": "many projects, as a service",
-    "clipboard": "what is copied, also over SSH and in tmux",
-    "cml": "the language of replies",
-    "dialects": "diffs, patches and other formats that also work",
-    "troubleshooting": "symptoms, causes, fixes",
-    "command-line": "every command and flag",
-    "architecture": "how clada works inside",
+    "guide": "your first week: set-up, editor, the daily round" => ["init"],
+    "chats": "ChatGPT, Claude, Gemini and others: what to copy and paste" => ["instructions", "context"],
+    "runs": "what runs when you save, and what does not" => ["watch", "log", "retry"],
+    "git": "commits, undo, older states, squash" => ["undo", "redo", "step-back", "step-forward", "diff", "squash"],
+    "commands": "what commands may do, and the fence around them" => ["approve", "tail"],
+    "settings": "the settings, and which ones need your trust" => ["config", "trust"],
+    "background": "many projects, as a service" => ["add", "remove", "list", "daemon", "service", "status"],
+    "clipboard": "what is copied, also over SSH and in tmux" => ["copy"],
+    "cml": "the language of replies" => ["run", "check"],
+    "dialects": "diffs, patches and other formats that also work" => [],
+    "troubleshooting": "symptoms, causes, fixes" => ["doctor"],
+    "command-line": "every command and flag" => [],
+    "architecture": "how clada works inside" => [],
 };
-
-/// The commands that a page is about.
-const ABOUT: [(&str, &[&str]); 10] = [
-    ("guide", &["init"]),
-    ("chats", &["instructions", "context"]),
-    ("runs", &["watch", "log", "retry"]),
-    (
-        "git",
-        &[
-            "undo",
-            "redo",
-            "step-back",
-            "step-forward",
-            "diff",
-            "squash",
-        ],
-    ),
-    ("commands", &["approve", "tail"]),
-    ("settings", &["config", "trust"]),
-    (
-        "background",
-        &["add", "remove", "list", "daemon", "service", "status"],
-    ),
-    ("clipboard", &["copy"]),
-    ("cml", &["run", "check"]),
-    ("troubleshooting", &["doctor"]),
-];
 
 /// The page of this name.
 pub fn find(name: &str) -> Option<&'static Topic> {
@@ -76,23 +49,7 @@ pub fn find(name: &str) -> Option<&'static Topic> {
 
 /// The page about a command.
 pub(super) fn of_command(command: &str) -> Option<&'static str> {
-    let page = ABOUT.iter().find(|(_, about)| about.contains(&command));
-    page.map(|(page, _)| *page)
-}
-
-impl Topic {
-    /// The page in lines of at most a width; only code may be longer.
-    pub fn lines(&self, width: usize) -> Vec<Vec<Span>> {
-        layout::lines(&self.passages(), width)
-    }
-
-    /// The commands that the page is about.
-    pub(super) fn commands(&self) -> &'static [&'static str] {
-        let about = ABOUT.iter().find(|(page, _)| *page == self.name);
-        about.map_or(&[], |(_, commands)| *commands)
-    }
-
-    pub(super) fn passages(&self) -> Vec<Passage> {
-        document::parse(self.page)
-    }
+    let mut topics = TOPICS.iter();
+    let topic = topics.find(|topic| topic.commands.contains(&command));
+    topic.map(|topic| topic.name)
 }

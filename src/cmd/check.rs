@@ -1,12 +1,12 @@
 //! `clada check`: lists the tasks and problems of a reply; carries out nothing.
 
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 
 use serde::Serialize;
 use serde_json::json;
 
-use crate::cli::CheckArgs;
 use crate::cli::terminal;
 use crate::cmd::{self, reply_input::read_reply};
 use crate::error::Error;
@@ -25,8 +25,8 @@ use crate::text::language::Language;
 ///
 /// # Errors
 /// Where it cannot be read.
-pub fn main(args: &CheckArgs) -> Result<ExitCode, Error> {
-    let text = read_reply(args.file.as_deref())?;
+pub fn main(file: Option<&Path>, as_json: bool) -> Result<ExitCode, Error> {
+    let text = read_reply(file)?;
     let (_, root) = start::find_root(None)?;
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
     let ReadableSettings {
@@ -46,7 +46,7 @@ pub fn main(args: &CheckArgs) -> Result<ExitCode, Error> {
         .iter()
         .any(|problem| problem.error_type != "warning");
     let mut out = terminal::stdout();
-    if args.json {
+    if as_json {
         let said = json(&found, &blocks, tasks, &listed, &problems);
         terminal::print_json(&said)?;
     } else {

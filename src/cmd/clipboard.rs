@@ -5,8 +5,8 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use crate::cli::CopyArgs;
 use crate::cli::terminal;
-use crate::cli::{ClipboardOwnerArgs, CopyArgs};
 use crate::cmd::notes::NotesWithRoot;
 use crate::error::Error;
 use crate::settings::places::Folders;
@@ -93,7 +93,7 @@ fn leave(text: String) -> Result<&'static str, ClipboardError> {
 ///
 /// # Errors
 /// Where that process does not send the text.
-pub fn own(args: &ClipboardOwnerArgs) -> Result<ExitCode, Error> {
-    clipboard::own(args.stays)?;
+pub fn own(stays: bool) -> Result<ExitCode, Error> {
+    clipboard::own(stays)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,6 +1,5 @@
 //! `clada context`: prints the files that a chat works with as one text to paste, and changes the set.
 
-use std::borrow::Cow;
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
@@ -99,9 +98,6 @@ fn perform(
 
 /// Returns the tasks that make a change. Each file to add is a task of its own, as it may have lines.
 fn tasks<'c>(change: &'c ContextChange, disk: &Disk) -> Vec<ContextTask<'c>> {
-    let borrowed = |paths: &'c [String]| -> Vec<Cow<'c, str>> {
-        paths.iter().map(|path| path.as_str().into()).collect()
-    };
     match change {
         ContextChange::Add { paths } => {
             let add = |path: &'c String| {
@@ -114,7 +110,7 @@ fn tasks<'c>(change: &'c ContextChange, disk: &Disk) -> Vec<ContextTask<'c>> {
             paths.iter().map(add).collect()
         }
         ContextChange::Remove { paths } => vec![ContextTask::Remove {
-            paths: borrowed(paths),
+            paths: paths.iter().map(Into::into).collect(),
         }],
         ContextChange::List => vec![ContextTask::List],
         ContextChange::Prune => vec![ContextTask::Prune],

@@ -46,19 +46,19 @@ pub(crate) fn offer(
 ) -> Result<ExcludeAnswer, Error> {
     let mut answer = ExcludeAnswer::Settled;
     for shown in seen_by_git(files) {
-        let memory = AnswerStore::of(folders, &shown.git_dir);
+        let [declined, told] = answers(folders, &shown.git_dir);
         let names = names(&shown);
         let command = offer.command;
         if !offer.yes {
-            if memory.has(DECLINED) {
+            if declined.exists() {
                 continue;
             }
             if !tty::can_ask() {
-                if !memory.has(TOLD) {
+                if !told.exists() {
                     say(&format!(
                         "git shows {names} as untracked: run `{command}` to make git ignore them"
                     ))?;
-                    memory.keep(TOLD);
+                    keep(&told);
                 }
                 continue;
             }
@@ -67,7 +67,7 @@ pub(crate) fn offer(
                 Some(true) => {}
                 Some(false) => {
                     say(&format!("not changed; run `{command}` to do it later"))?;
-                    memory.keep(DECLINED);
+                    keep(&declined);
                     continue;
                 }
                 None => return Ok(ExcludeAnswer::Stopped),
@@ -77,7 +77,7 @@ pub(crate) fn offer(
             Ok(()) => say(&format!("git now ignores {names}"))?,
             Err(why) => {
                 say(&failed(&shown, &why))?;
-                memory.keep(DECLINED);
+                keep(&declined);
                 answer = ExcludeAnswer::Failed;
             }
         }
@@ -154,33 +154,17 @@ pub(super) fn say(line: &str) -> Result<(), Error> {
     Ok(writeln!(terminal::stdout(), "{line}")?)
 }
 
-/// The user declined, or it failed.
-const DECLINED: &str = "declined";
-/// The command was printed where nobody could be asked.
-const TOLD: &str = "told";
+/// The files in clada's state that keep the answer for a repository: the user declined, or it failed; and the command was
+/// printed where nobody could be asked.
+fn answers(folders: &Folders, git_dir: &Path) -> [PathBuf; 2] {
+    let hash = Sha256::digest(git_dir.as_os_str().as_encoded_bytes());
+    let name = hex(&hash[..12]);
+    let folder = folders.state.join("excludes");
+    ["declined", "told"].map(|what| folder.join(format!("{name}-{what}")))
+}
 
-/// The answer for a repository, in clada's state: the start of the paths of its files.
-struct AnswerStore(PathBuf);
-
-impl AnswerStore {
-    fn of(folders: &Folders, git_dir: &Path) -> Self {
-        let hash = Sha256::digest(git_dir.as_os_str().as_encoded_bytes());
-        Self(folders.state.join("excludes").join(hex(&hash[..12])))
-    }
-
-    fn file(&self, what: &str) -> PathBuf {
-        let mut file = self.0.clone().into_os_string();
-        file.push(format!("-{what}"));
-        file.into()
-    }
-
-    fn has(&self, what: &str) -> bool {
-        self.file(what).exists()
-    }
-
-    /// Keeps an answer. Where that fails, clada asks again.
-    fn keep(&self, what: &str) {
-        let folder = self.0.parent().map_or(Ok(()), std::fs::create_dir_all);
-        let _ = folder.and_then(|()| std::fs::write(self.file(what), ""));
-    }
+/// Keeps an answer. Where that fails, clada asks again.
+fn keep(answer: &Path) {
+    let folder = answer.parent().map_or(Ok(()), std::fs::create_dir_all);
+    let _ = folder.and_then(|()| std::fs::write(answer, ""));
 }

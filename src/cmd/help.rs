@@ -3,9 +3,9 @@
 use std::io::{self, ErrorKind};
 use std::process::ExitCode;
 
-use crate::cli::terminal::{self, Emphasis};
+use crate::cli::terminal;
 use crate::cli::topics::{self, TOPICS, Topic};
-use crate::cli::{self, Cli, Face};
+use crate::cli::{self, Cli};
 use crate::error::Error;
 use crate::text::names::{nearest_name, typos};
 
@@ -16,8 +16,8 @@ const WIDEST: usize = 100;
 ///
 /// # Errors
 /// For a word that is neither.
-pub fn main(args: &cli::HelpOn) -> Result<ExitCode, Error> {
-    let words: Vec<&str> = args.words.iter().map(String::as_str).collect();
+pub fn main(words: &[String]) -> Result<ExitCode, Error> {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
     if let [word] = words.as_slice()
         && let Some(topic) = topics::find(word)
     {
@@ -47,13 +47,9 @@ fn print(topic: &Topic) -> io::Result<()> {
     use std::io::Write;
     let width = terminal::width().map_or(WIDEST, |width| width.min(WIDEST));
     let mut out = terminal::stdout();
-    for line in topic.lines(width) {
+    for line in cli::lines(topic.page, width) {
         for span in line {
-            match span.face {
-                Face::Bold => out.emphasize(Emphasis::Bold, &span.text)?,
-                Face::Italic => out.emphasize(Emphasis::Italic, &span.text)?,
-                Face::Plain | Face::Code | Face::Page => out.write_all(span.text.as_bytes())?,
-            }
+            out.emphasize(span.face, &span.text)?;
         }
         out.write_all(b"\n")?;
     }

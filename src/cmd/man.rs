@@ -2,23 +2,24 @@
 
 use std::fs;
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 
-use crate::cli::{self, pages};
+use crate::cli::pages;
 use crate::error::Error;
 
 /// Prints the main page, or writes all pages into a folder of manuals, by their sections.
 ///
 /// # Errors
 /// Where they cannot be written.
-pub fn main(args: &cli::ManArgs) -> Result<ExitCode, Error> {
+pub fn main(folder: Option<&Path>) -> Result<ExitCode, Error> {
     let pages = pages::man()?;
-    let Some(folder) = &args.folder else {
+    let Some(folder) = folder else {
         let main = pages.first().map_or(&[][..], |(_, page)| page);
         std::io::stdout().lock().write_all(main)?;
         return Ok(ExitCode::SUCCESS);
     };
-    let failed = |path: &std::path::Path, error| Error::Create {
+    let failed = |path: &Path, error| Error::Create {
         path: path.to_owned(),
         error,
     };

@@ -1,12 +1,10 @@
 //! The commands, one file for each: calls the one that the command line names.
 
-pub mod approve;
 pub mod check;
 pub mod clipboard;
 pub mod completions;
 pub mod config;
 pub mod context;
-pub mod daemon;
 pub mod diff;
 pub mod doctor;
 pub(crate) mod exclude;
@@ -38,6 +36,7 @@ use crate::cli::{Cli, Verb};
 use crate::error::Error;
 use crate::settings::SettingsError;
 use crate::settings::places::Folders;
+use crate::supervisor;
 use crate::world::state;
 
 /// Carries out a command line.
@@ -55,11 +54,11 @@ pub fn dispatch(cli: Cli) -> Result<ExitCode, Error> {
         None => watch::main(&cli.listen),
         Some(Verb::Watch(args)) => watch::main(&args),
         Some(Verb::Run(args)) => run::main(&args),
-        Some(Verb::Check(args)) => check::main(&args),
+        Some(Verb::Check { file, json }) => check::main(file.as_deref(), json),
         Some(Verb::Log(args)) => log::main(&args),
         Some(Verb::Retry(args)) => retry::main(&args),
-        Some(Verb::Approve(args)) => approve::main(&args),
-        Some(Verb::Trust(args)) => trust::main(&args),
+        Some(Verb::Approve(args)) => retry::approve(&args),
+        Some(Verb::Trust { root, allow_shared }) => trust::main(root.as_deref(), allow_shared),
         Some(Verb::Undo(args)) => undo::main(&args),
         Some(Verb::Redo(args)) => undo::redo(&args),
         Some(Verb::StepBack(args)) => step::back(&args),
@@ -67,22 +66,25 @@ pub fn dispatch(cli: Cli) -> Result<ExitCode, Error> {
         Some(Verb::Diff(args)) => diff::main(&args),
         Some(Verb::Squash(args)) => squash::main(&args),
         Some(Verb::Context(args)) => context::main(&args),
-        Some(Verb::Daemon(args)) => daemon::main(&args),
-        Some(Verb::Status(args)) => status::main(&args),
-        Some(Verb::Config(args)) => config::main(&args),
+        Some(Verb::Daemon {
+            no_clipboard,
+            allow_shared,
+        }) => supervisor::watch_all(!no_clipboard, allow_shared),
+        Some(Verb::Status { json }) => status::main(json),
+        Some(Verb::Config { root, json }) => config::main(root.as_deref(), json),
         Some(Verb::Copy(args)) => clipboard::main(&args),
-        Some(Verb::ClipboardOwner(args)) => clipboard::own(&args),
+        Some(Verb::ClipboardOwner { stays }) => clipboard::own(stays),
         Some(Verb::Doctor(args)) => doctor::main(&args),
         Some(Verb::Service(what)) => service::main(&what),
-        Some(Verb::Tail(args)) => tail::main(&args),
+        Some(Verb::Tail { file, root }) => tail::main(file.as_deref(), root.as_deref()),
         Some(Verb::Instructions(args)) => instructions::main(&args),
         Some(Verb::Init(args)) => init::main(&args),
         Some(Verb::Add(args)) => watched::add(&args),
-        Some(Verb::Remove(args)) => watched::remove(&args),
-        Some(Verb::List(args)) => watched::list(&args),
-        Some(Verb::Completions(args)) => completions::main(&args),
-        Some(Verb::Man(args)) => man::main(&args),
-        Some(Verb::Help(args)) => help::main(&args),
+        Some(Verb::Remove { file }) => watched::remove(&file),
+        Some(Verb::List { json }) => watched::list(json),
+        Some(Verb::Completions { shell }) => completions::main(shell),
+        Some(Verb::Man { folder }) => man::main(folder.as_deref()),
+        Some(Verb::Help { words }) => help::main(&words),
     }
 }
 

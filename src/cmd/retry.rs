@@ -1,4 +1,5 @@
-//! `clada retry`: retries the tasks of the last batch that failed, were interrupted or did not run.
+//! `clada retry` and `clada approve`: run the tasks of the last batch that failed, were interrupted or did not run, and the
+//! commands that wait for the user's approval.
 
 use std::io::Write;
 use std::path::Path;
@@ -35,17 +36,25 @@ pub fn main(args: &RetryArgs) -> Result<ExitCode, Error> {
     )
 }
 
+/// Runs the commands that wait for the user's approval.
+///
+/// # Errors
+/// Where the file or the ledger cannot be used, or a task calls this.
+pub fn approve(args: &Again) -> Result<ExitCode, Error> {
+    cmd::for_the_user("approve")?;
+    again(args, UserRequest::Asked)
+}
+
 /// Runs tasks of the last batch here, or lets the clada process that watches the file run them.
 ///
 /// # Errors
 /// Where the file or the ledger cannot be used.
-pub(super) fn again(args: &Again, which: UserRequest) -> Result<ExitCode, Error> {
+fn again(args: &Again, which: UserRequest) -> Result<ExitCode, Error> {
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
     let notes = NotesWithRoot::find(&folders, args.file.as_deref(), args.root.as_deref())?;
     if args.file.is_some() {
         refuse_unknown(&folders, &notes.file, args.root.as_deref())?;
-    }
-    if args.file.is_none() {
+    } else {
         let note = NoteFile::new(&notes.file, places::NOTES_LIMIT)?;
         if notes.file == notes.root.1.join(places::NOTES) {
             sharing::check_default(&note, &notes.root.1)?;

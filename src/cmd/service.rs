@@ -76,7 +76,7 @@ pub(super) fn ensure(folders: &Folders) -> Result<(), Error> {
     }
 }
 
-fn of_user(folders: &Folders) -> Service {
+pub(super) fn of_user(folders: &Folders) -> Service {
     Service::of_user(&folders.services, &folders.home, folders.runtime.clone())
 }
 

@@ -8,7 +8,6 @@ use std::process::ExitCode;
 
 use serde_json::json;
 
-use crate::cli;
 use crate::cli::terminal;
 use crate::clock;
 use crate::error::Error;
@@ -26,7 +25,7 @@ use crate::world::socket;
 ///
 /// # Errors
 /// Where the ledger cannot be read.
-pub fn main(args: &cli::StatusArgs) -> Result<ExitCode, Error> {
+pub fn main(json: bool) -> Result<ExitCode, Error> {
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
     let answers = socket::ask(&folders.sockets(), QUESTION);
     let answers: Vec<(u32, io::Result<BoardAnswer>)> = answers
@@ -42,7 +41,7 @@ pub fn main(args: &cli::StatusArgs) -> Result<ExitCode, Error> {
     let last = last_runs(&folders, &answers)?;
     let runs = !answers.is_empty();
     let mut out = terminal::stdout();
-    if args.json {
+    if json {
         terminal::print_json(&as_json(&answers, &last))?;
     } else {
         write!(out, "{}", as_text(&answers, &last, &folders))?;

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use crate::cli::TailArgs;
 use crate::cli::terminal;
 use crate::cmd::notes::{NotesWithRoot, of_root};
 use crate::error::Error;
@@ -23,10 +22,10 @@ const AGAIN: Duration = Duration::from_secs(1);
 ///
 /// # Errors
 /// Where the output file cannot be read.
-pub fn main(args: &TailArgs) -> Result<ExitCode, Error> {
+pub fn main(file: Option<&Path>, root: Option<&Path>) -> Result<ExitCode, Error> {
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
-    let notes = NotesWithRoot::find(&folders, args.file.as_deref(), args.root.as_deref())?;
-    let root = args.file.is_none().then_some(notes.root.1);
+    let notes = NotesWithRoot::find(&folders, file, root)?;
+    let root = file.is_none().then_some(notes.root.1);
     let notes = start::canonical(&notes.file);
     start::runtime()?.block_on(follow(notes, root.as_deref(), &folders))?;
     Ok(ExitCode::SUCCESS)

@@ -1,9 +1,9 @@
 //! `clada trust`: trusts the settings in a project's clada.toml that need trust, so that they apply.
 
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 
-use crate::cli::TrustArgs;
 use crate::cli::terminal;
 use crate::cmd;
 use crate::error::Error;
@@ -16,10 +16,10 @@ use crate::start;
 ///
 /// # Errors
 /// Where the settings are invalid, or a task calls this.
-pub fn main(args: &TrustArgs) -> Result<ExitCode, Error> {
+pub fn main(root: Option<&Path>, allow_shared: bool) -> Result<ExitCode, Error> {
     cmd::for_the_user("trust")?;
-    let (_, root) = start::find_root(args.root.root.as_deref())?;
-    sharing::check_root(&root, args.allow_shared)?;
+    let (_, root) = start::find_root(root)?;
+    sharing::check_root(&root, allow_shared)?;
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
     let path = root.join(PROJECT);
     let path = path.display();

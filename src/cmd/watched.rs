@@ -6,8 +6,8 @@ use std::process::ExitCode;
 
 use serde::Serialize;
 
+use crate::cli::AddArgs;
 use crate::cli::terminal;
-use crate::cli::{AddArgs, ListArgs, RemoveArgs};
 use crate::cmd;
 use crate::error::Error;
 use crate::listener::{create_if_missing, sharing};
@@ -112,10 +112,10 @@ fn warnings(folders: &Folders, root: &Path) -> Result<Vec<String>, Error> {
 ///
 /// # Errors
 /// Where it is not in the list, or the list cannot be changed.
-pub fn remove(args: &RemoveArgs) -> Result<ExitCode, Error> {
+pub fn remove(file: &Path) -> Result<ExitCode, Error> {
     cmd::for_the_user("remove")?;
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
-    let file = absolute(&args.file)?;
+    let file = absolute(file)?;
     let mut held = waiting;
     let name = start::runtime()?.block_on(Registry::remove(&folders, &file, &mut held))?;
     let name = name.display();
@@ -152,12 +152,12 @@ impl<'a> ListedNotes<'a> {
 ///
 /// # Errors
 /// Where it cannot be read.
-pub fn list(args: &ListArgs) -> Result<ExitCode, Error> {
+pub fn list(json: bool) -> Result<ExitCode, Error> {
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
     let Registry { entries, wrong } = Registry::load(&folders)?;
     let listed: Vec<ListedNotes> = entries.iter().map(ListedNotes::of).collect();
     let mut out = terminal::stdout();
-    if args.json {
+    if json {
         terminal::print_json(&listed)?;
     } else if listed.is_empty() {
         writeln!(

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use super::earlier::Earlier;
 use super::frame::OUTPUTS;
+use super::once::Once;
 use super::outputs::said;
 use super::{Report, one_line, parts};
 use crate::reply::note::{END, RESULTS};
@@ -66,8 +67,9 @@ impl Report {
     /// # Errors
     /// Where it cannot be written, or a command's output not be read again.
     pub fn write_parts(&mut self, to: &mut dyn Write) -> io::Result<()> {
+        let mut once = Once::default();
         for mut part in parts(self.outcomes.iter_mut().collect(), &mut self.hooks) {
-            part.write(&self.fence, to)?;
+            part.write(&mut once, &self.fence, to)?;
         }
         for text in &self.asked {
             write!(to, "\n[asked] {}", said(text, &self.fence))?;

@@ -3,10 +3,8 @@
 use std::ops::Range;
 use std::path::PathBuf;
 
-use serde_json::{Value, json};
-
-use super::outcome::{Outcome, Section};
 use super::repair::{self, EditMiss, Help, MissReason, NotShown};
+use super::section::Section;
 use super::wording;
 use crate::edit::{Edit, EditCause, EditError};
 use crate::reply::path::RelPath;
@@ -66,13 +64,6 @@ impl FailedEdit {
         }
     }
 
-    /// Has a failed outcome tell of it.
-    pub fn tell(&self, outcome: &mut Outcome) {
-        outcome.message = Some(self.message());
-        outcome.sections = self.sections();
-        outcome.data["details"] = details(&outcome.sections);
-    }
-
     /// The texts of the edit, by their places in it, that an earlier state of the file may have had.
     pub fn missing(&self) -> Vec<usize> {
         let misses = self.misses.iter().enumerate();
@@ -94,17 +85,12 @@ impl FailedEdit {
         ))
     }
 
-    /// Has the outcome say of one of the texts that it was there until something happened, and what has changed since.
-    pub fn is_stale(&mut self, at: usize, until: String, diff: String, outcome: &mut Outcome) {
-        let Some((miss, aid)) = self.misses.get_mut(at) else {
-            return;
-        };
-        if outcome.data["stale"].is_null() {
-            outcome.data["stale"] = json!({ "until": until, "diff": diff });
+    /// Notes of one of the texts that it was there until something happened, and what has changed since.
+    pub fn mark_stale(&mut self, at: usize, until: String, diff: String) {
+        if let Some((miss, aid)) = self.misses.get_mut(at) {
+            miss.why = Some(MissReason::Stale { until });
+            *aid = Aid::Diff(diff);
         }
-        miss.why = Some(MissReason::Stale { until });
-        *aid = Aid::Diff(diff);
-        self.tell(outcome);
     }
 
     pub fn message(&self) -> String {
@@ -142,16 +128,16 @@ impl FailedEdit {
         }
         sections
     }
-}
 
-/// The same as one text, for `--json`.
-fn details(sections: &[Section]) -> Value {
-    let text = sections.iter().map(|section| match section {
-        Section::Text(text) => text.clone(),
-        Section::File { name, content, .. } => {
-            format!("=== START FILE: {name} ===\n{content}=== END FILE: {name} ===\n")
-        }
-        Section::Stream(..) => String::new(),
-    });
-    text.collect::<String>().into()
+    /// The same as one text, for `--json`.
+    pub fn details(&self) -> String {
+        let text = self.sections().into_iter().map(|section| match section {
+            Section::Text(text) => text,
+            Section::File { name, content, .. } => {
+                format!("=== START FILE: {name} ===\n{content}=== END FILE: {name} ===\n")
+            }
+            Section::Stream(..) => String::new(),
+        });
+        text.collect()
+    }
 }

@@ -1,9 +1,9 @@
 //! The lines that only clada may write into results. A line of an output that looks like one of them is indented.
 
 use std::borrow::Cow;
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 
-use memchr::{memchr, memrchr};
+use memchr::memchr;
 
 use crate::reply::note::{END, RESULTS};
 
@@ -162,7 +162,7 @@ fn is_signed(line: &str) -> bool {
 
 /// Writes text as [`unframed`] has it, whatever its size and wherever its pieces are cut.
 pub(super) struct Unframing<'w> {
-    to: &'w mut dyn Write,
+    to: BufWriter<&'w mut dyn Write>,
     is_in_line: bool,
     /// The start of a line, as long as it is too short to say what it looks like.
     held: Vec<u8>,
@@ -171,7 +171,7 @@ pub(super) struct Unframing<'w> {
 impl<'w> Unframing<'w> {
     pub(super) fn new(to: &'w mut dyn Write) -> Self {
         Self {
-            to,
+            to: BufWriter::new(to),
             is_in_line: false,
             held: Vec::with_capacity(LOOK),
         }
@@ -179,7 +179,8 @@ impl<'w> Unframing<'w> {
 
     /// Writes what is held back.
     pub(super) fn finish(mut self) -> io::Result<()> {
-        self.let_go()
+        self.let_go()?;
+        self.to.flush()
     }
 
     fn let_go(&mut self) -> io::Result<()> {
@@ -187,55 +188,27 @@ impl<'w> Unframing<'w> {
             self.to.write_all(INDENT.as_bytes())?;
         }
         self.to.write_all(&self.held)?;
-        self.is_in_line = !self.held.is_empty() && !self.held.ends_with(b"\n");
         self.held.clear();
         Ok(())
-    }
-
-    /// Continues the line that is begun, and returns the number of bytes that it took.
-    fn go_on(&mut self, text: &[u8]) -> io::Result<usize> {
-        let line = memchr(b'\n', text).map_or(text.len(), |newline| newline + 1);
-        if self.is_in_line {
-            self.to.write_all(&text[..line])?;
-            self.is_in_line = text[line - 1] != b'\n';
-            return Ok(line);
-        }
-        let taken = line.min(LOOK - self.held.len());
-        self.held.extend_from_slice(&text[..taken]);
-        if self.held.len() == LOOK || self.held.ends_with(b"\n") {
-            self.let_go()?;
-        }
-        Ok(taken)
-    }
-
-    /// Writes whole lines, as many as possible at once.
-    fn lines(&mut self, lines: &[u8]) -> io::Result<()> {
-        let (mut written, mut at) = (0, 0);
-        while at < lines.len() {
-            if is_framed(&lines[at..]) {
-                self.to.write_all(&lines[written..at])?;
-                self.to.write_all(INDENT.as_bytes())?;
-                written = at;
-            }
-            at = memchr(b'\n', &lines[at..]).map_or(lines.len(), |newline| at + newline + 1);
-        }
-        self.to.write_all(&lines[written..])
     }
 }
 
 impl Write for Unframing<'_> {
     fn write(&mut self, text: &[u8]) -> io::Result<usize> {
-        let mut rest = text;
-        while !rest.is_empty() {
-            let is_at_start = !self.is_in_line && self.held.is_empty();
-            let taken = match memrchr(b'\n', rest) {
-                Some(last) if is_at_start => {
-                    self.lines(&rest[..=last])?;
-                    last + 1
+        for line in text.split_inclusive(|byte| *byte == b'\n') {
+            let mut rest = line;
+            let is_ended = line.ends_with(b"\n");
+            if !self.is_in_line {
+                let start;
+                (start, rest) = line.split_at(line.len().min(LOOK - self.held.len()));
+                self.held.extend_from_slice(start);
+                if self.held.len() < LOOK && !is_ended {
+                    continue;
                 }
-                _ => self.go_on(rest)?,
-            };
-            rest = &rest[taken..];
+                self.let_go()?;
+            }
+            self.to.write_all(rest)?;
+            self.is_in_line = !is_ended;
         }
         Ok(text.len())
     }

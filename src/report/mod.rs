@@ -7,13 +7,14 @@ mod excerpt;
 pub mod failed_edit;
 pub mod fault;
 mod frame;
+pub mod nesl;
 mod once;
 pub mod outcome;
 mod outputs;
 mod packet;
 pub mod repair;
+mod section;
 mod summary;
-pub mod told;
 pub mod wording;
 
 use std::borrow::Cow;
@@ -281,34 +282,38 @@ impl Report {
 
     /// The lines of the block that can be ticked, counted from the one that begins the results.
     pub fn offer_lines(&self) -> Vec<(usize, Offer)> {
-        let below = |places: &'_ [OfferedPlace]| {
-            let offers = places.iter().map(|place| Some(place.offer.clone()));
-            offers.collect::<Vec<_>>()
-        };
-        let outcomes = self.outcomes.iter().filter(|outcome| !is_grouped(outcome));
-        let first = |offer: &Option<Offer>, said: &str| {
-            let mut lines = vec![None; 1 + parted(said).1.len()];
-            lines[0].clone_from(offer);
-            lines
-        };
-        let outcomes = outcomes.flat_map(|outcome| {
-            [
-                first(&outcome.offer, asked(outcome)),
-                below(&outcome.places),
-            ]
-            .concat()
-        });
-        let offers = self
-            .offers
-            .iter()
-            .flat_map(|offered| first(&Some(offered.offer.clone()), &offered.why));
-        let open = self
-            .open
-            .iter()
-            .flat_map(|open| [vec![None], below(&open.places)].concat());
-        let lines = outcomes.chain(offers).chain(open).enumerate();
-        let offered = lines.filter_map(|(line, offer)| Some((line + 1, offer?)));
+        let lines = (1..).zip(self.offering_lines());
+        let offered = lines.filter_map(|(at, line)| Some((at, line.offer?)));
         offered.collect()
+    }
+
+    /// The lines of the block about tasks and what the user can ask for: all that can be ticked are among them.
+    fn offering_lines(&self) -> Vec<OfferingLine> {
+        let mut lines = Vec::new();
+        for outcome in self.outcomes.iter().filter(|outcome| !is_grouped(outcome)) {
+            lines.push(OfferingLine {
+                text: outcome_line(outcome),
+                offer: outcome.offer.clone(),
+            });
+            lines.extend(commands(asked(outcome)));
+            lines.extend(boxes(&outcome.places));
+        }
+        for offered in &self.offers {
+            let why = clipped(parted(&offered.why).0);
+            lines.push(OfferingLine {
+                text: format!("{why} - [ ] {}", offered.action),
+                offer: Some(offered.offer.clone()),
+            });
+            lines.extend(commands(&offered.why));
+        }
+        for open in &self.open {
+            lines.push(OfferingLine {
+                text: clipped(&open.why),
+                offer: None,
+            });
+            lines.extend(boxes(&open.places));
+        }
+        lines
     }
 
     /// Tells if a task waits for approval.
@@ -324,21 +329,8 @@ impl Report {
 
     /// The lines between the markers of its block.
     pub fn lines(&self) -> String {
-        let mut text = String::new();
-        for outcome in self.outcomes.iter().filter(|outcome| !is_grouped(outcome)) {
-            text += &outcome_line(outcome);
-            text.push('\n');
-            text += &commands(asked(outcome));
-            text += &boxes(&outcome.places);
-        }
-        for offered in &self.offers {
-            let why = clipped(parted(&offered.why).0);
-            text += &format!("{why} - [ ] {}\n", offered.action);
-            text += &commands(&offered.why);
-        }
-        for open in &self.open {
-            text += &format!("{}\n{}", clipped(&open.why), boxes(&open.places));
-        }
+        let lines = self.offering_lines().into_iter();
+        let mut text: String = lines.map(|line| line.text + "\n").collect();
         text += &self.problem_lines();
         let hooks: Vec<String> = self.hooks.iter().filter_map(Hooked::line).collect();
         let (read_as, notices) = (
@@ -355,7 +347,8 @@ impl Report {
     /// The lines about problems that are none of a task.
     fn problem_lines(&self) -> String {
         let mut text = String::new();
-        let groups = self.groups();
+        let errors = self.parse_errors();
+        let groups = BlockErrors::of(&errors);
         for group in groups.iter().take(PROBLEMS) {
             text += &group.lines();
         }
@@ -406,51 +399,6 @@ impl Report {
         write!(to, "{block}{changed}{}", outputs_line())?;
         self.write_parts(to)?;
         writeln!(to, "{END}")
-    }
-
-    /// Groups the errors in blocks of SHAM and NESL by their ids, in the order of the errors.
-    fn groups(&self) -> Vec<BlockErrors<'_>> {
-        let misread = self
-            .outcomes
-            .iter()
-            .filter_map(|outcome| outcome.misread.as_ref());
-        let in_outcomes = misread.flat_map(|misread| {
-            let errors = misread.errors.iter();
-            errors.map(|error| {
-                let block = (misread.line, &error.block_id, &error.action);
-                (block, error.error_type, &error.message, &error.end)
-            })
-        });
-        let problems = self
-            .problems
-            .iter()
-            .filter(|problem| problem.content.is_some());
-        let in_problems = problems.map(|error| {
-            let block = (error.block_start_line, &error.block_id, &error.action);
-            (block, error.error_type, &error.message, &error.end)
-        });
-        let mut errors: Vec<_> = in_outcomes.chain(in_problems).collect();
-        errors.sort_by_key(|((line, ..), kind, ..)| place_among_errors(true, kind, *line));
-        let mut groups: Vec<BlockErrors<'_>> = Vec::new();
-        let mut places = HashMap::new();
-        for ((line, id, action), _, message, end) in errors {
-            let place = *places.entry(id).or_insert(groups.len());
-            if place == groups.len() {
-                groups.push(BlockErrors {
-                    id,
-                    line,
-                    action: action.as_deref().unwrap_or("-"),
-                    messages: Vec::new(),
-                    end: None,
-                });
-            }
-            let group = &mut groups[place];
-            match end {
-                Some(end) if group.end.is_none() => group.end = Some((message, end)),
-                _ => group.messages.push(message),
-            }
-        }
-        groups
     }
 
     /// Counts the blocks of SHAM and NESL that never end: they are not among the tasks.
@@ -525,9 +473,13 @@ impl Report {
         });
         let problems = self.problems.iter().cloned();
         let mut parse_errors: Vec<ParseError> = misread.flatten().chain(problems).collect();
+        // Errors in the form of blocks come first, in the order of the text.
         parse_errors.sort_by_key(|error| {
-            let is_of_block = error.content.is_some();
-            place_among_errors(is_of_block, error.error_type, error.block_start_line)
+            if error.content.is_some() && error.error_type == "syntax" {
+                error.block_start_line
+            } else {
+                usize::MAX
+            }
         });
         parse_errors
     }
@@ -565,15 +517,6 @@ impl<'o> JsonResult<'o> {
     }
 }
 
-/// Returns the sort key of an error: errors in the form of blocks come first, in the order of the text.
-fn place_among_errors(is_of_block: bool, error_type: &str, line: usize) -> usize {
-    if is_of_block && error_type == "syntax" {
-        line
-    } else {
-        usize::MAX
-    }
-}
-
 /// Returns a line for each dialect but CML, with its tasks unless all are in that dialect.
 fn read_as(outcomes: &[Outcome]) -> Vec<String> {
     let others = Dialect::ALL
@@ -595,6 +538,12 @@ fn read_as(outcomes: &[Outcome]) -> Vec<String> {
     told.collect()
 }
 
+/// A line of the block, and what a tick in its box asks for.
+struct OfferingLine {
+    text: String,
+    offer: Option<Offer>,
+}
+
 /// The errors of a block.
 struct BlockErrors<'r> {
     id: &'r str,
@@ -605,7 +554,31 @@ struct BlockErrors<'r> {
     end: Option<(&'r String, &'r String)>,
 }
 
-impl BlockErrors<'_> {
+impl<'r> BlockErrors<'r> {
+    /// Groups the errors in blocks of SHAM and NESL by their ids, in the order of the errors.
+    fn of(errors: &'r [ParseError]) -> Vec<Self> {
+        let mut groups: Vec<Self> = Vec::new();
+        let mut places = HashMap::new();
+        for error in errors.iter().filter(|error| error.content.is_some()) {
+            let place = *places.entry(&error.block_id).or_insert(groups.len());
+            if place == groups.len() {
+                groups.push(Self {
+                    id: &error.block_id,
+                    line: error.block_start_line,
+                    action: error.action.as_deref().unwrap_or("-"),
+                    messages: Vec::new(),
+                    end: None,
+                });
+            }
+            let group = &mut groups[place];
+            match &error.end {
+                Some(end) if group.end.is_none() => group.end = Some((&error.message, end)),
+                _ => group.messages.push(&error.message),
+            }
+        }
+        groups
+    }
+
     /// A line for the block and, where there are several errors, one for each message.
     fn lines(&self) -> String {
         let said = match (self.messages.as_slice(), self.end) {
@@ -700,21 +673,21 @@ fn asked(outcome: &Outcome) -> &str {
 }
 
 /// The lines below a question: what a tick lets through. No box of theirs can be ticked.
-fn commands(said: &str) -> String {
+fn commands(said: &str) -> impl Iterator<Item = OfferingLine> {
     let lines = parted(said).1.into_iter();
-    lines
-        .map(|line| format!("     {}\n", clipped(&line).replace("- [", "-[")))
-        .collect()
+    lines.map(|line| OfferingLine {
+        text: format!("     {}", clipped(&line).replace("- [", "-[")),
+        offer: None,
+    })
 }
 
 /// The lines below a task of which the user can tick one. The last box of a line is clada's: another one, which comes from a
 /// file, must not look like it.
-fn boxes(places: &[OfferedPlace]) -> String {
-    let label = |place: &OfferedPlace| clipped(&place.label).replace("- [", "-[");
-    let lines = places
-        .iter()
-        .map(|place| format!("     - [ ] {}\n", label(place)));
-    lines.collect()
+fn boxes(places: &[OfferedPlace]) -> impl Iterator<Item = OfferingLine> {
+    places.iter().map(|place| OfferingLine {
+        text: format!("     - [ ] {}", clipped(&place.label).replace("- [", "-[")),
+        offer: Some(place.offer.clone()),
+    })
 }
 
 /// A cut text with a line where something is left out.

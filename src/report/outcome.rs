@@ -1,13 +1,13 @@
 //! The outcome of a task: one value from the command that carries it out to the report that shows it.
 
 use std::borrow::Cow;
-use std::io;
 use std::path::PathBuf;
 
 use serde_json::Value;
 
 use super::failed_edit::FailedEdit;
 use super::fault::Fault;
+pub use super::section::{Cut, Section, Spooled, Stretch};
 use crate::reply::dialect::Dialect;
 use crate::reply::record::Offer;
 use crate::reply::task::BlockError;
@@ -174,6 +174,13 @@ impl Outcome {
         self.message.as_deref().unwrap_or_default()
     }
 
+    /// Has a failure tell of the edit that failed.
+    pub fn explain(&mut self, edit: &FailedEdit) {
+        self.message = Some(edit.message());
+        self.sections = edit.sections();
+        self.data["details"] = edit.details().into();
+    }
+
     /// Adds something to the message.
     pub fn also_says(&mut self, more: &str) {
         self.message = Some(match self.message.take() {
@@ -190,66 +197,4 @@ pub struct Misread {
     pub line: usize,
     /// The errors in the words of SHAM and NESL; none in other dialects.
     pub errors: Vec<BlockError>,
-}
-
-/// One piece of the content that a task shows.
-#[derive(Debug)]
-pub enum Section {
-    Text(String),
-    /// A file, or a part of one, by the name that it is shown with.
-    File {
-        name: String,
-        content: String,
-        /// The place of its lines, if they are shown as they are in the file.
-        at: Option<Stretch>,
-    },
-    /// A stream of a command, by its name.
-    Stream(&'static str, Box<dyn Spooled>),
-}
-
-/// The place of lines in a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stretch {
-    /// The file, from the root.
-    pub path: String,
-    /// The number of the first of them, from 1.
-    pub first: usize,
-    /// The number of lines in the file.
-    pub of: usize,
-}
-
-/// Text that may be too large for memory.
-pub trait Spooled {
-    /// In bytes.
-    fn size(&self) -> u64;
-
-    /// The number of its line ends.
-    fn lines(&self) -> u64;
-
-    /// All of it, or its first and last `edge` bytes, cut at characters.
-    ///
-    /// # Errors
-    /// Where it cannot be read again.
-    fn cut(&mut self, edge: usize) -> io::Result<Cut>;
-
-    /// All of it.
-    ///
-    /// # Errors
-    /// Where it cannot be read again, or not be written there.
-    fn copy_to(&mut self, to: &mut dyn io::Write) -> io::Result<()>;
-}
-
-impl std::fmt::Debug for dyn Spooled {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} bytes", self.size())
-    }
-}
-
-/// The start and the end of a text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Cut {
-    pub head: String,
-    /// The number of bytes between head and tail; 0 if the head is all.
-    pub left_out: u64,
-    pub tail: String,
 }

@@ -1,14 +1,13 @@
 //! The outputs of tasks and hooks: in full for the output file, and each thing once for the packet.
 
-use std::collections::HashMap;
 use std::io::{self, Write};
 
 use super::excerpt::{CutText, Excerpt, InFile, Omitted, PacketContext, file_lines, line_ends};
 use super::frame::{Unframing, unframed};
 use super::once::{Once, Row};
 use super::{EDGE, Hooked, MESSAGE, clipped, fenced, one_line};
+use crate::report::nesl::names_its_files;
 use crate::report::outcome::{Outcome, Section, Spooled, Status, Stretch};
-use crate::report::told::names_its_files;
 use crate::text::hidden::written_out;
 
 /// The most room in a packet for one task or hook, in bytes.
@@ -22,8 +21,6 @@ pub(super) struct TitledOutput<'p> {
     /// Blank ends of what a command wrote are left away.
     trims: bool,
     sections: &'p mut Vec<Section>,
-    /// For each section the label of the task that shows the same file with the same content, where one does before it.
-    copies: Vec<Option<String>>,
 }
 
 /// Returns the outputs of hooks and tasks, in this order of tasks.
@@ -37,19 +34,16 @@ pub(super) fn parts<'p>(
         title: hook.title(),
         label: format!("{} hook", hook.when),
         trims: false,
-        copies: vec![None; hook.sections.len()],
         sections: &mut hook.sections,
     };
-    let copies = copies(&outcomes);
-    let of_task = |(outcome, copies): (&'p mut Outcome, _)| TitledOutput {
+    let of_task = |outcome: &'p mut Outcome| TitledOutput {
         title: title(outcome),
         label: outcome.label().into_owned(),
         trims: has_words(outcome),
-        copies,
         sections: &mut outcome.sections,
     };
     let before = before.into_iter().map(of_hook);
-    let tasks = outcomes.into_iter().zip(copies).map(of_task);
+    let tasks = outcomes.into_iter().map(of_task);
     let all = before.chain(tasks).chain(after.into_iter().map(of_hook));
     all.filter(TitledOutput::shows_anything).collect()
 }
@@ -80,22 +74,6 @@ fn title(outcome: &Outcome) -> String {
     format!("\n[{}] {}{failed}:\n", outcome.label(), what.join(" "))
 }
 
-fn copies(outcomes: &[&mut Outcome]) -> Vec<Vec<Option<String>>> {
-    let mut first = HashMap::new();
-    let mut copies = Vec::with_capacity(outcomes.len());
-    for (task, outcome) in outcomes.iter().enumerate() {
-        let by = outcome.sections.iter().map(|section| {
-            let Section::File { name, content, .. } = section else {
-                return None;
-            };
-            let by = *first.entry((name, content)).or_insert(task);
-            (by != task).then(|| outcomes[by].label().into_owned())
-        });
-        copies.push(by.collect());
-    }
-    copies
-}
-
 impl TitledOutput<'_> {
     fn shows_anything(&self) -> bool {
         self.sections.iter().any(|section| section.size() > 0)
@@ -110,18 +88,24 @@ impl TitledOutput<'_> {
         }
     }
 
-    /// All of it.
-    pub(super) fn write(&mut self, fence: &str, to: &mut dyn Write) -> io::Result<()> {
+    /// All of it, but for files that another task has shown already.
+    pub(super) fn write(
+        &mut self,
+        once: &mut Once,
+        fence: &str,
+        to: &mut dyn Write,
+    ) -> io::Result<()> {
         to.write_all(self.title.as_bytes())?;
         let mut is_next = false;
-        for (section, copy) in self.sections.iter_mut().zip(&self.copies) {
+        for section in self.sections.iter_mut() {
             let is_file = matches!(section, Section::File { .. });
             let after_file = std::mem::replace(&mut is_next, is_file);
             match section {
                 Section::Text(text) => to.write_all(said(text, fence).as_bytes())?,
                 Section::File { name, content, .. } => {
-                    let part = match copy {
-                        Some(by) => copied(name, shown_by(by, "")),
+                    let by = once.whole(&format!("{name}\n{content}"), &self.label);
+                    let part = match by.filter(|by| *by != self.label) {
+                        Some(by) => copied(name, shown_by(&by, "")),
                         None => file(name, content, fence),
                     };
                     if after_file {

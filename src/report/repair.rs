@@ -7,7 +7,7 @@ use std::ops::Range;
 use similar::{DiffOp, DiffTag, TextDiff};
 
 use super::chat::lines::joined;
-use super::outcome::{Section, Stretch};
+use super::section::{Section, Stretch};
 use crate::edit::habit::{Habit, habit};
 use crate::edit::nearest::nearest;
 use crate::edit::{self, Edit, EditCause, EditError, EditPart};

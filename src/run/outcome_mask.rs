@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use crate::reply::dialect::Dialect;
 use crate::reply::task::{Action, Task};
+use crate::report::nesl;
 use crate::report::outcome::{Outcome, Section};
-use crate::report::told::{ActionResult, told};
 use crate::text::mask::Mask;
 
 /// The rules by which outcomes are completed.
@@ -28,7 +28,7 @@ impl OutcomeMask {
     /// Says which task an outcome belongs to, in the words of its dialect, and masks all of it.
     pub(super) fn complete(
         &self,
-        outcome: Outcome,
+        mut outcome: Outcome,
         task: &Task<'_>,
         number: usize,
         dialect: Dialect,
@@ -38,13 +38,8 @@ impl OutcomeMask {
             (Ok(action), None) if self.with_params => action.params(),
             _ => Value::Null,
         };
-        let mut said = ActionResult {
-            message: outcome.message,
-            error: None,
-            data: outcome.data,
-        };
         if let (Some(call), Ok(action)) = (&task.call, &task.action) {
-            said = told(call, action, outcome.status, &outcome.fault, said);
+            nesl::tell(call, action, &mut outcome);
         }
         let is_silent = matches!(&task.action, Ok(Action::Exec { quiet: true, .. }));
         let sections = if is_silent && outcome.status.is_good() {
@@ -58,11 +53,11 @@ impl OutcomeMask {
             dialect,
             command: task.command_name().to_owned(),
             target: self.text(task.target().into_owned()),
-            message: said.message.map(|text| self.text(text)),
-            error: said.error.map(|text| self.text(text)),
+            message: outcome.message.map(|text| self.text(text)),
+            error: outcome.error.map(|text| self.text(text)),
             sections: sections.into_iter().map(|it| self.section(it)).collect(),
             params: self.value(params),
-            data: self.value(said.data),
+            data: self.value(outcome.data),
             ..outcome
         }
     }

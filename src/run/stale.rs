@@ -1,6 +1,8 @@
 //! Explains an edit of a text that is no longer there: looks for the text in earlier states of the file. Changes nothing, and
 //! costs nothing where an edit succeeds.
 
+use serde_json::json;
+
 use super::progress::PastChange;
 use crate::git::{Snapshots, Successor, short};
 use crate::reply::task::Action;
@@ -43,7 +45,11 @@ pub(super) fn explain(
                     Some(change) => format!("task {} of this reply changed it", change.label),
                     None => until(successor, when),
                 };
-                failed.is_stale(at, until, diff, outcome);
+                if outcome.data["stale"].is_null() {
+                    outcome.data["stale"] = json!({ "until": until, "diff": diff });
+                }
+                failed.mark_stale(at, until, diff);
+                outcome.explain(&failed);
             }
             Ok(None) => {}
             // It would have been a help; the edit has failed all the same.

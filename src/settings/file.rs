@@ -116,7 +116,7 @@ impl File {
 }
 
 /// A file's text. A command may have put anything in its place: a pipe is not waited for, nor is all read of a device.
-pub(crate) fn text_of(path: &Path) -> io::Result<String> {
+pub(super) fn text_of(path: &Path) -> io::Result<String> {
     let mut options = OpenOptions::new();
     let file = options
         .read(true)
@@ -141,10 +141,7 @@ pub(super) fn parse(text: &str) -> Result<Table, Mistake> {
         let keys = keys(text);
         let key = keys.iter().find(|(_, place)| *place == at);
         let why = told(error.message(), key.map(|(path, _)| path.as_str()));
-        Mistake {
-            at: LineColumn::of(text, at),
-            why,
-        }
+        Mistake(format!("{}: {why}", LineColumn::of(text, at)))
     };
     toml::from_str::<Settings>(text).map_err(wrong)?;
     toml::from_str(text).map_err(wrong)
@@ -152,21 +149,18 @@ pub(super) fn parse(text: &str) -> Result<Table, Mistake> {
 
 /// A mistake in a file of settings.
 #[derive(Debug, thiserror::Error)]
-#[error("{at}: {why}")]
-pub(super) struct Mistake {
-    at: LineColumn,
-    why: String,
-}
+#[error("{0}")]
+pub(super) struct Mistake(String);
 
 /// A place in a text, from 1.
 #[derive(Debug)]
-struct LineColumn {
+pub(super) struct LineColumn {
     line: usize,
     column: usize,
 }
 
 impl LineColumn {
-    fn of(text: &str, at: usize) -> Self {
+    pub(super) fn of(text: &str, at: usize) -> Self {
         let before = text.get(..at).unwrap_or_default();
         Self {
             line: before.matches('\n').count() + 1,

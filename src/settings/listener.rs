@@ -117,17 +117,6 @@ pub enum Format {
     Json,
 }
 
-impl Format {
-    /// Returns the format with this name.
-    pub fn parse(name: &str) -> Option<Self> {
-        match name {
-            "text" => Some(Self::Text),
-            "json" => Some(Self::Json),
-            _ => None,
-        }
-    }
-}
-
 /// Returns true if a name has no folder, so that it names a file beside another.
 pub fn is_bare(name: &str) -> bool {
     let path = Path::new(name);

@@ -12,8 +12,6 @@ mod readable;
 pub mod registry;
 mod replies;
 
-pub(crate) use file::text_of;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
@@ -178,13 +176,6 @@ pub enum Sandbox {
     Off,
 }
 
-impl Sandbox {
-    /// The level of that name.
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::deserialize(StrDeserializer::<value::Error>::new(name)).ok()
-    }
-}
-
 /// The access of commands to the network by TCP.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -235,6 +226,11 @@ fn time<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
 
 fn bytes<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
     written(from, size::parse, size::FORM)
+}
+
+/// The value of a setting that has this name.
+pub fn by_name<'n, T: Deserialize<'n>>(name: &'n str) -> Option<T> {
+    T::deserialize(StrDeserializer::<value::Error>::new(name)).ok()
 }
 
 /// Reads a text of this form. What is no text is as wrong as one of another form.
@@ -297,7 +293,10 @@ impl Settings {
     /// # Errors
     /// Where a file cannot be read, or says what no setting can be.
     pub fn load(folders: &Folders, root: &Path) -> Result<LoadedSettings, SettingsError> {
-        let layers = SettingsLayers::read(folders, root)?;
+        let (layers, wrong) = SettingsLayers::read(folders, root);
+        if let Some((error, _)) = wrong.into_iter().next() {
+            return Err(error);
+        }
         let notice = untrusted(&layers.asked, &layers.trusted.table);
         let settings = Self::of(layers.all(), &layers.project.path)?;
         Ok(LoadedSettings { settings, notice })
@@ -495,23 +494,8 @@ struct SettingsLayers {
 }
 
 impl SettingsLayers {
-    fn read(folders: &Folders, root: &Path) -> Result<Self, SettingsError> {
-        let user = File::read_own(&folders.config.join(USER))?;
-        let mut project = File::read_project(root)?;
-        project.refuse(&OWN, &user.path)?;
-        let asked = take_fenced(&mut project.table);
-        let mut trusted = File::read_own(&trusted_path(folders, root))?;
-        trusted.table = take_fenced(&mut trusted.table);
-        Ok(Self {
-            user,
-            project,
-            asked,
-            trusted,
-        })
-    }
-
-    /// The same of what can be read, with what is wrong, and whether that may be of git.
-    fn readable(folders: &Folders, root: &Path) -> (Self, Vec<SettingsError>, bool) {
+    /// Reads what can be read of them, with what is wrong in their order, and whether that may be of git.
+    fn read(folders: &Folders, root: &Path) -> (Self, Vec<(SettingsError, bool)>) {
         let own = |path: &Path| File::readable(path, File::read_own(path));
         let (user, user_wrong) = own(&folders.config.join(USER));
         let (mut trusted, trusted_wrong) = own(&trusted_path(folders, root));
@@ -525,10 +509,7 @@ impl SettingsLayers {
         let of_project = project_wrong.map(|(error, _)| error).into_iter();
         let of_project = of_project.chain(not_its).map(|error| (error, false));
         let wrong = user_wrong.into_iter().chain(of_project);
-        let mut wrong: Vec<_> = wrong.chain(trusted_wrong).collect();
-        wrong.sort_by_key(|(_, of_git)| !*of_git);
-        let has_lost_git = wrong.first().is_some_and(|(_, of_git)| *of_git);
-        let wrong = wrong.into_iter().map(|(error, _)| error).collect();
+        let wrong = wrong.chain(trusted_wrong).collect();
         let asked = take_fenced(&mut project.table);
         trusted.table = take_fenced(&mut trusted.table);
         let layers = Self {
@@ -537,6 +518,15 @@ impl SettingsLayers {
             asked,
             trusted,
         };
+        (layers, wrong)
+    }
+
+    /// The same for a command that carries out nothing: first what is wrong of git, and whether there is such.
+    fn readable(folders: &Folders, root: &Path) -> (Self, Vec<SettingsError>, bool) {
+        let (layers, mut wrong) = Self::read(folders, root);
+        wrong.sort_by_key(|(_, of_git)| !*of_git);
+        let has_lost_git = wrong.first().is_some_and(|(_, of_git)| *of_git);
+        let wrong = wrong.into_iter().map(|(error, _)| error).collect();
         (layers, wrong, has_lost_git)
     }
 

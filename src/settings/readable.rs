@@ -27,21 +27,19 @@ impl Readable {
             }
         }
         for (name, value) in whole {
-            let Value::Table(section) = value else {
-                found.take(Table::from_iter([(name.clone(), value)]), name);
-                continue;
+            let parts = match value {
+                Value::Table(section) if !section.is_empty() => {
+                    let keys = section.into_iter();
+                    keys.map(|key| Table::from_iter([key]).into()).collect()
+                }
+                value => vec![value],
             };
-            if section.is_empty() {
-                found.take(
-                    Table::from_iter([(name.clone(), Table::new().into())]),
-                    name,
-                );
-                continue;
-            }
-            for (key, value) in section {
-                let section = Table::from_iter([(key, value)]);
-                let table = Table::from_iter([(name.clone(), section.into())]);
-                found.take(table, name.clone());
+            for part in parts {
+                let table = Table::from_iter([(name.clone(), part)]);
+                match table.clone().try_into::<Settings>() {
+                    Ok(_) => lay_over(&mut found.table, table),
+                    Err(_) => found.lost.push(name.clone()),
+                }
             }
         }
         found
@@ -51,13 +49,6 @@ impl Readable {
     pub(super) fn has_lost(&self, section: &str) -> bool {
         let is_meant = |name: &String| typos(&name.to_lowercase(), section) <= 1;
         self.lost.iter().any(is_meant)
-    }
-
-    fn take(&mut self, table: Table, name: String) {
-        match table.clone().try_into::<Settings>() {
-            Ok(_) => lay_over(&mut self.table, table),
-            Err(_) => self.lost.push(name),
-        }
     }
 }
 

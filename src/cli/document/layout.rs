@@ -19,52 +19,30 @@ type Laid = Vec<Span>;
 /// Lays out a page.
 pub(in crate::cli) fn lines(page: &[Passage], width: usize) -> Vec<Vec<Span>> {
     let inside = width.saturating_sub(BODY.len());
-    let mut lines: Vec<Laid> = Vec::new();
-    for passage in as_shown(page) {
-        if !lines.is_empty() {
-            lines.push(Vec::new());
-        }
-        match passage {
-            Passage::Heading(_, spans) => lines.extend(wrapped(&all_bold(&spans), width)),
-            passage => lines.extend(indented(laid_out(&passage, inside), BODY, BODY)),
-        }
-    }
-    lines
+    stacked(page, |passage| match passage {
+        Passage::Heading(..) => laid_out(passage, width),
+        passage => indented(laid_out(passage, inside), BODY, BODY),
+    })
 }
 
-/// Returns a page with its literals as a terminal shows them.
-fn as_shown(page: &[Passage]) -> Vec<Passage> {
-    let cells = |row: &Vec<Vec<Span>>| row.iter().map(|cell| literal(cell)).collect();
-    let show = |passage: &Passage| match passage {
-        Passage::Heading(level, spans) => Passage::Heading(*level, literal(spans)),
-        Passage::Paragraph(spans) => Passage::Paragraph(literal(spans)),
-        Passage::Code(code) => Passage::Code(code.clone()),
-        Passage::List(first, items) => {
-            Passage::List(*first, items.iter().map(|item| as_shown(item)).collect())
-        }
-        Passage::Table(head, rows) => Passage::Table(cells(head), rows.iter().map(cells).collect()),
-        Passage::Quote(passages) => Passage::Quote(as_shown(passages)),
-    };
-    page.iter().map(show).collect()
-}
-
+/// Text with its literals as a terminal shows them.
 fn literal(spans: &[Span]) -> Vec<Span> {
     let show = |Span { face, text }: &Span| match face {
-        Face::Code => (Face::Code, format!("`{text}`")),
-        Face::Page => (Face::Code, format!("`clada help {text}`")),
-        face => (*face, text.clone()),
+        Face::Code => Span::new(Face::Code, format!("`{text}`")),
+        Face::Page => Span::new(Face::Code, format!("`clada help {text}`")),
+        face => Span::new(*face, text.as_str()),
     };
-    let shown = spans.iter().map(show);
-    shown.map(|(face, text)| Span { face, text }).collect()
+    spans.iter().map(show).collect()
 }
 
-fn stacked(page: &[Passage], width: usize) -> Vec<Laid> {
+/// The lines of some blocks, with an empty one between two.
+fn stacked(page: &[Passage], lay_out: impl Fn(&Passage) -> Vec<Laid>) -> Vec<Laid> {
     let mut lines: Vec<Laid> = Vec::new();
     for passage in page {
         if !lines.is_empty() {
             lines.push(Vec::new());
         }
-        lines.extend(laid_out(passage, width));
+        lines.extend(lay_out(passage));
     }
     lines
 }
@@ -85,7 +63,8 @@ fn laid_out(passage: &Passage, width: usize) -> Vec<Laid> {
         Passage::Table(head, rows) => table(head, rows, width),
         Passage::Quote(passages) => {
             let inside = width.saturating_sub(GAP);
-            indented(stacked(passages, inside), "  ", "  ")
+            let lines = stacked(passages, |passage| laid_out(passage, inside));
+            indented(lines, "  ", "  ")
         }
     }
 }
@@ -101,7 +80,7 @@ fn list(first: Option<u64>, items: &[Vec<Passage>], width: usize) -> Vec<Laid> {
     for (number, item) in (first.unwrap_or_default()..).zip(items) {
         let mark = first.map_or("- ".to_owned(), |_| format!("{number}. "));
         let inside = width.saturating_sub(mark.len());
-        let mut lines = stacked(item, inside);
+        let mut lines = stacked(item, |passage| laid_out(passage, inside));
         if are_short {
             lines.retain(|line| !line.is_empty());
         } else if !all.is_empty() {
@@ -114,31 +93,22 @@ fn list(first: Option<u64>, items: &[Vec<Passage>], width: usize) -> Vec<Laid> {
 
 /// A table in columns, where those fit; otherwise each row as a term with what is said of it below.
 fn table(head: &[Vec<Span>], rows: &[Vec<Vec<Span>>], width: usize) -> Vec<Laid> {
-    let columns = head.len();
-    let widths: Vec<usize> = (0..columns)
-        .map(|at| {
-            let cells = std::iter::once(head).chain(rows.iter().map(Vec::as_slice));
-            cells
-                .filter_map(|row| row.get(at))
-                .map(|cell| width_of(cell))
-                .max()
-        })
-        .map(Option::unwrap_or_default)
-        .collect();
-    let whole = widths.iter().sum::<usize>() + GAP * columns.saturating_sub(1);
+    let bold = head.iter().map(|cell| all_bold(cell)).collect();
+    let cells = rows.iter();
+    let cells = cells.map(|row| row.iter().map(|cell| literal(cell)).collect());
+    let mut lines: Vec<Vec<Laid>> = std::iter::once(bold).chain(cells).collect();
+    let widths = (0..head.len()).map(|at| {
+        let cells = lines.iter().filter_map(|row| row.get(at));
+        cells.map(|cell| width_of(cell)).max().unwrap_or_default()
+    });
+    let widths: Vec<usize> = widths.collect();
+    let whole = widths.iter().sum::<usize>() + GAP * head.len().saturating_sub(1);
     if whole > width {
         return terms(head, rows, width);
     }
-    let rule = widths
-        .iter()
-        .map(|width| vec![plain("─".repeat(*width))])
-        .collect::<Vec<_>>();
-    let head: Vec<Vec<Span>> = head.iter().map(|cell| all_bold(cell)).collect();
-    let rows = rows.iter().map(|row| in_columns(row, &widths));
-    [in_columns(&head, &widths), in_columns(&rule, &widths)]
-        .into_iter()
-        .chain(rows)
-        .collect()
+    let rule = widths.iter().map(|width| vec![plain("─".repeat(*width))]);
+    lines.insert(1, rule.collect());
+    lines.iter().map(|row| in_columns(row, &widths)).collect()
 }
 
 fn in_columns(row: &[Vec<Span>], widths: &[usize]) -> Laid {
@@ -167,7 +137,7 @@ fn terms(head: &[Vec<Span>], rows: &[Vec<Vec<Span>>], width: usize) -> Vec<Laid>
         };
         all.extend(wrapped(&all_bold(term), width));
         for (name, cell) in head.iter().skip(1).zip(cells) {
-            let lines = wrapped(&named(name, cell, head.len() > 2), inside);
+            let lines = wrapped(&named(&literal(name), cell, head.len() > 2), inside);
             all.extend(indented(lines, INDENT, INDENT));
         }
     }
@@ -187,11 +157,8 @@ pub(in crate::cli) fn named(name: &[Span], cell: &[Span], is_one_of_several: boo
 
 /// Makes text bold.
 fn all_bold(spans: &[Span]) -> Vec<Span> {
-    let bold = |span: &Span| Span {
-        face: Face::Bold,
-        text: span.text.clone(),
-    };
-    spans.iter().map(bold).collect()
+    let bold = |span: Span| Span::new(Face::Bold, span.text);
+    literal(spans).into_iter().map(bold).collect()
 }
 
 fn width_of(spans: &[Span]) -> usize {
@@ -204,7 +171,7 @@ fn indented(lines: Vec<Laid>, first: &str, rest: &str) -> Vec<Laid> {
             return line;
         }
         let by = if at == 0 { first } else { rest };
-        std::iter::once(plain(by.to_owned())).chain(line).collect()
+        std::iter::once(plain(by)).chain(line).collect()
     };
     lines.into_iter().enumerate().map(indent).collect()
 }
@@ -214,14 +181,14 @@ fn wrapped(spans: &[Span], width: usize) -> Vec<Laid> {
     let mut lines = Vec::new();
     let mut line: Laid = Vec::new();
     let mut used = 0;
-    for word in words(spans) {
+    for word in words(&literal(spans)) {
         let long = width_of(&word);
         if used > 0 && used + 1 + long > width {
             lines.push(std::mem::take(&mut line));
             used = 0;
         }
         if used > 0 {
-            line.push(plain(" ".to_owned()));
+            line.push(plain(" "));
             used += 1;
         }
         used += long;
@@ -247,10 +214,7 @@ fn words(spans: &[Span]) -> Vec<Laid> {
                 words.push(std::mem::take(&mut word));
             }
             if !piece.is_empty() {
-                word.push(Span {
-                    face: span.face,
-                    text: piece.to_owned(),
-                });
+                word.push(Span::new(span.face, piece));
             }
         }
     }

@@ -29,6 +29,13 @@ pub struct Span {
     pub text: String,
 }
 
+impl Span {
+    fn new(face: Face, text: impl Into<String>) -> Self {
+        let text = text.into();
+        Self { face, text }
+    }
+}
+
 /// The way a run of text is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Face {
@@ -43,8 +50,12 @@ pub enum Face {
 
 /// Reads a page. Markdown that the manual does not use is read as text.
 pub(super) fn parse(page: &str) -> Vec<Passage> {
-    let events = Parser::new_ext(page, Options::ENABLE_TABLES);
-    MarkdownReader { events }.passages()
+    MarkdownReader(Parser::new_ext(page, Options::ENABLE_TABLES)).passages()
+}
+
+/// Lays a page out in lines of at most a width; only code may be longer.
+pub fn lines(page: &str, width: usize) -> Vec<Vec<Span>> {
+    layout::lines(&parse(page), width)
 }
 
 /// The text of some spans without their faces.
@@ -53,17 +64,15 @@ pub(super) fn text_of(spans: &[Span]) -> String {
 }
 
 /// The events of a page that are still to be read.
-struct MarkdownReader<'p, E: Iterator<Item = Event<'p>>> {
-    events: E,
-}
+struct MarkdownReader<'p>(Parser<'p>);
 
-impl<'p, E: Iterator<Item = Event<'p>>> MarkdownReader<'p, E> {
+impl<'p> MarkdownReader<'p> {
     /// The blocks up to the end of what encloses them.
     fn passages(&mut self) -> Vec<Passage> {
         let mut found = Vec::new();
         // The text of a short list item is in no paragraph.
         let mut loose = Vec::new();
-        while let Some(event) = self.events.next() {
+        while let Some(event) = self.0.next() {
             let passage = match event {
                 Event::End(_) => break,
                 Event::Start(tag) if is_block(&tag) => self.block(tag),
@@ -86,7 +95,7 @@ impl<'p, E: Iterator<Item = Event<'p>>> MarkdownReader<'p, E> {
             Tag::CodeBlock(_) => Passage::Code(self.raw()),
             Tag::List(first) => {
                 let mut items = Vec::new();
-                while let Some(Event::Start(_)) = self.events.next() {
+                while let Some(Event::Start(_)) = self.0.next() {
                     items.push(self.passages());
                 }
                 Passage::List(first, items)
@@ -106,9 +115,9 @@ impl<'p, E: Iterator<Item = Event<'p>>> MarkdownReader<'p, E> {
 
     fn table(&mut self) -> Passage {
         let mut rows = Vec::new();
-        while let Some(Event::Start(_)) = self.events.next() {
+        while let Some(Event::Start(_)) = self.0.next() {
             let mut cells = Vec::new();
-            while let Some(Event::Start(_)) = self.events.next() {
+            while let Some(Event::Start(_)) = self.0.next() {
                 cells.push(self.spans());
             }
             rows.push(cells);
@@ -120,7 +129,7 @@ impl<'p, E: Iterator<Item = Event<'p>>> MarkdownReader<'p, E> {
     /// The text of a block up to its end, as it is.
     fn raw(&mut self) -> String {
         let mut text = String::new();
-        for event in self.events.by_ref() {
+        for event in self.0.by_ref() {
             match event {
                 Event::End(_) => break,
                 Event::Text(piece) | Event::Html(piece) => text += &piece,
@@ -138,7 +147,7 @@ impl<'p, E: Iterator<Item = Event<'p>>> MarkdownReader<'p, E> {
 
     /// The text up to the end of what encloses it.
     fn spans_in(&mut self, face: Face, into: &mut Vec<Span>) {
-        while let Some(event) = self.events.next() {
+        while let Some(event) = self.0.next() {
             if matches!(event, Event::End(_)) {
                 return;
             }
@@ -147,12 +156,7 @@ impl<'p, E: Iterator<Item = Event<'p>>> MarkdownReader<'p, E> {
     }
 
     fn inline(&mut self, event: Event<'p>, face: Face, into: &mut Vec<Span>) {
-        let mut push = |face, text: &str| {
-            into.push(Span {
-                face,
-                text: text.to_owned(),
-            });
-        };
+        let mut push = |face, text: &str| into.push(Span::new(face, text));
         match event {
             Event::Text(text) => push(face, &text),
             Event::Code(text) => push(Face::Code, &text),
@@ -184,18 +188,11 @@ fn address(to: &str, text: &str) -> Vec<Span> {
         None if to.contains("://") && to != text => (Face::Plain, to),
         None => return Vec::new(),
     };
-    let name = Span {
-        face,
-        text: name.to_owned(),
-    };
-    vec![plain(" (".to_owned()), name, plain(")".to_owned())]
+    vec![plain(" ("), Span::new(face, name), plain(")")]
 }
 
-fn plain(text: String) -> Span {
-    Span {
-        face: Face::Plain,
-        text,
-    }
+fn plain(text: impl Into<String>) -> Span {
+    Span::new(Face::Plain, text)
 }
 
 fn is_block(tag: &Tag<'_>) -> bool {

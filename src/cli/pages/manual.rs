@@ -5,7 +5,7 @@ use std::io;
 use clap_mangen::roff::{Inline, Roff, bold, italic, roman};
 
 use crate::cli::document::layout::named;
-use crate::cli::document::{Face, Passage, Span, text_of};
+use crate::cli::document::{Face, Passage, Span, parse, text_of};
 use crate::cli::topics::Topic;
 
 /// The indentation of code.
@@ -23,14 +23,14 @@ pub(super) fn page(topic: &Topic) -> io::Result<Vec<u8>> {
     page.control("SH", ["NAME"]);
     page.text([roman(format!("{name} - {}", topic.about))]);
     page.control("SH", ["DESCRIPTION"]);
-    let passages = topic.passages();
+    let passages = parse(topic.page);
     // The title is the page's name.
     let rest = passages
         .iter()
         .filter(|passage| !matches!(passage, Passage::Heading(1, _)));
     write_passages(rest, &mut page);
     let mut commands = vec![""];
-    commands.extend(topic.commands());
+    commands.extend(topic.commands);
     page.extend([see_also(&commands, &[])]);
     let mut text = Vec::new();
     page.to_writer(&mut text)?;

@@ -5,7 +5,7 @@ mod manual;
 use std::io::{self, Write};
 
 use clap::Command;
-use clap_complete::Shell;
+pub use clap_complete::Shell;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 
@@ -161,7 +161,7 @@ fn page(command: &Command, name: &str) -> io::Result<Vec<u8>> {
         man.render_subcommands_section(&mut text)?;
     }
     man.render_options_section(&mut text)?;
-    section("EXAMPLES", help::examples(name)).to_writer(&mut text)?;
+    section("EXAMPLES", &help::examples(name)).to_writer(&mut text)?;
     if is_main {
         section("FILES", &FILES).to_writer(&mut text)?;
         section("ENVIRONMENT", &ENVIRONMENT).to_writer(&mut text)?;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::CheckResult;
+use crate::cmd::service::of_user;
 use crate::settings::places::Folders;
 use crate::world::clipboard::{not_run, try_out};
 
@@ -43,7 +44,7 @@ fn display() -> Vec<(&'static str, CheckResult)> {
 
 /// Checks whether clada starts at login, and which program that is.
 pub(super) fn service(folders: &Folders) -> CheckResult {
-    let unit = unit(folders);
+    let unit = of_user(folders).file();
     let none = || {
         CheckResult::Fine(
             "not installed: clada runs where you start it (to start it at login, run `clada service install`)"
@@ -88,14 +89,6 @@ pub(super) fn service(folders: &Folders) -> CheckResult {
         Some(path) => CheckResult::Fine(format!("`{shown}`, with the PATH {path}")),
         None => CheckResult::Fine(format!("`{shown}`, with the PATH of your login shell")),
     }
-}
-
-fn unit(folders: &Folders) -> PathBuf {
-    if cfg!(target_os = "macos") {
-        return folders.home.join("Library/LaunchAgents/clada.plist");
-    }
-    let config = folders.config.parent().unwrap_or(&folders.home);
-    config.join("systemd/user/clada.service")
 }
 
 /// Returns whether a service starts at login: a systemd unit by a link in a `.wants` folder, a launchd agent by its file.

@@ -119,24 +119,38 @@ fn fitting(lines: impl Iterator<Item = String>, room: usize) -> String {
         return lines.concat();
     }
     let more = |count: usize| format!("and {} more\n", grouped(count as u64));
-    let Some(mut left) = room.checked_sub(more(lines.len()).len()) else {
-        return String::new();
-    };
-    let fits = |line: &&String| {
-        let rest = left.checked_sub(line.len());
-        left = rest.unwrap_or(left);
-        rest.is_some()
-    };
-    let kept = lines.iter().take_while(fits).count();
-    lines[..kept].concat() + &more(lines.len() - kept)
+    let all = more(lines.len());
+    let mut left = RoomLeft::of(room, &all);
+    let kept = lines.iter().take_while(|line| left.takes(line.len()));
+    let kept = kept.count();
+    match lines.len() - kept {
+        _ if all.len() > room => String::new(),
+        left_out => lines[..kept].concat() + &more(left_out),
+    }
+}
+
+/// The room that is left for the first things of a list: nothing fits behind one that does not. `None`: something did not.
+struct RoomLeft(Option<usize>);
+
+impl RoomLeft {
+    /// So much room, but for the line that counts what does not fit.
+    fn of(room: usize, more: &str) -> Self {
+        Self(room.checked_sub(more.len()))
+    }
+
+    /// Takes so much of it, and tells if that fits.
+    fn takes(&mut self, size: usize) -> bool {
+        self.0 = self.0.and_then(|left| left.checked_sub(size));
+        self.0.is_some()
+    }
 }
 
 /// The parts that fit, which are the first ones.
 struct Fitting<'a> {
     context: PacketContext<'a>,
     room: usize,
-    /// The part of it that those which are in get in any case.
-    promised: usize,
+    /// The part of it that is not promised to those which are in.
+    left: RoomLeft,
     parts: Vec<(String, Vec<Excerpt>)>,
     left_out: usize,
 }
@@ -146,7 +160,7 @@ impl<'a> Fitting<'a> {
         Self {
             context,
             room,
-            promised: 0,
+            left: RoomLeft::of(room, &more(usize::MAX, context)),
             parts: Vec::new(),
             left_out: 0,
         }
@@ -158,13 +172,10 @@ impl<'a> Fitting<'a> {
 
     /// Takes a part if it fits, and every one before it.
     fn add(&mut self, title: String, excerpts: Vec<Excerpt>) {
-        let least = need(&title, &excerpts).min(LEAST);
-        let reserved = self.more(usize::MAX).len();
-        if self.is_full() || self.promised + least + reserved > self.room {
-            self.left_out += 1;
-        } else {
-            self.promised += least;
+        if self.left.takes(need(&title, &excerpts).min(LEAST)) {
             self.parts.push((title, excerpts));
+        } else {
+            self.left_out += 1;
         }
     }
 
@@ -172,7 +183,7 @@ impl<'a> Fitting<'a> {
     fn cut(self, first: usize) -> (String, String) {
         let more = match self.left_out {
             0 => String::new(),
-            count => self.more(count),
+            count => more(count, self.context),
         };
         // There may be no room even for that.
         let more = Some(more).filter(|more| more.len() <= self.room);
@@ -193,16 +204,16 @@ impl<'a> Fitting<'a> {
             (first.concat(), behind.concat() + &more)
         }
     }
+}
 
-    /// The line that stands for parts that do not fit.
-    fn more(&self, count: usize) -> String {
-        let whole = self.context.whole;
-        let what = match count {
-            1 => "1 more task are".to_owned(),
-            count => format!("{} more tasks are", grouped(count as u64)),
-        };
-        format!("\n… the outputs of {what} only in {whole}: run fewer tasks with long output …\n")
-    }
+/// The line that stands for parts that do not fit.
+fn more(count: usize, context: PacketContext<'_>) -> String {
+    let whole = context.whole;
+    let what = match count {
+        1 => "1 more task are".to_owned(),
+        count => format!("{} more tasks are", grouped(count as u64)),
+    };
+    format!("\n… the outputs of {what} only in {whole}: run fewer tasks with long output …\n")
 }
 
 /// Returns the room that a part could use.
@@ -222,24 +233,17 @@ fn cut(title: &str, excerpts: &[Excerpt], room: usize, context: PacketContext<'_
         )
     };
     let needs: Vec<usize> = excerpts.iter().map(Excerpt::need).collect();
-    let (mut count, mut promised) = (0, more(excerpts.len()).len());
-    if needs.iter().sum::<usize>() <= room {
-        count = needs.len();
-    } else {
-        for need in &needs {
-            promised += need.min(&LEAST);
-            if promised > room {
-                break;
-            }
-            count += 1;
-        }
-    }
-    let left_out = excerpts.len() - count;
+    let mut left = RoomLeft::of(room, &more(excerpts.len()));
+    let fits = |need: &&usize| left.takes((**need).min(LEAST));
     // One alone is cut as far as it can be.
-    let (count, more) = match left_out {
-        0 => (count, String::new()),
-        1 if excerpts.len() == 1 => (1, String::new()),
-        left_out => (count, more(left_out)),
+    let count = if excerpts.len() == 1 || needs.iter().sum::<usize>() <= room {
+        needs.len()
+    } else {
+        needs.iter().take_while(fits).count()
+    };
+    let more = match excerpts.len() - count {
+        0 => String::new(),
+        left_out => more(left_out),
     };
     let shares = share(&needs[..count], room.saturating_sub(more.len()));
     let texts = excerpts

@@ -131,7 +131,7 @@ impl<'f> FoundFile<'f> {
         let mut failure = refused(searched.message());
         failure.data = serde_json::json!({ "path": rel.to_string() });
         if self.may_show.is_ok() {
-            searched.tell(&mut failure);
+            failure.explain(&searched);
             failure.failed_edit = Some(Box::new(searched));
         } else {
             // Of one that may not be shown nothing earlier is looked at either.

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use toml_edit::{ArrayOfTables, Document, DocumentMut, Item, Table, TomlError, value};
 
+use crate::settings::file::{LineColumn, text_of};
 use crate::settings::places::Folders;
-use crate::settings::text_of;
 use crate::text::names::nearest_name;
 use crate::world::lock::{Lock, LockError, Occupant};
 use crate::world::note_file::NoteFile;
@@ -91,7 +91,7 @@ impl Registry {
         let document = parse(&path, &text)?;
         let mut found = Self::default();
         let mut told = |at: Option<usize>, why: String| {
-            let place = place(&text, at.unwrap_or_default());
+            let place = LineColumn::of(&text, at.unwrap_or_default());
             let said = format!("`{}`, {place}: {why}", path.display());
             found.wrong.push(said);
         };
@@ -243,14 +243,13 @@ impl RegistryEdit {
     }
 
     fn tables(&mut self) -> Result<&mut ArrayOfTables, RegistryError> {
-        let wrong = || RegistryError::Wrong {
+        let wrong = RegistryError::Wrong {
             path: self.path.clone(),
             why: format!("`{WATCH}` must be written as `[[{WATCH}]]`"),
         };
-        let error = wrong();
         let none = Item::ArrayOfTables(ArrayOfTables::new());
         let tables = self.document.entry(WATCH).or_insert(none);
-        tables.as_array_of_tables_mut().ok_or(error)
+        tables.as_array_of_tables_mut().ok_or(wrong)
     }
 
     /// Finds the place of a file in the list, by whatever name.
@@ -316,17 +315,10 @@ fn parse<'a>(path: &Path, text: &'a str) -> Result<Document<&'a str>, RegistryEr
         let at = error.span().map_or(0, |span| span.start);
         RegistryError::Wrong {
             path: path.to_owned(),
-            why: format!("{}: {}", place(text, at), error.message()),
+            why: format!("{}: {}", LineColumn::of(text, at), error.message()),
         }
     };
     Document::parse(text).map_err(wrong)
-}
-
-fn place(text: &str, at: usize) -> String {
-    let before = text.get(..at).unwrap_or_default();
-    let line = before.matches('\n').count() + 1;
-    let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
-    format!("line {line}, column {column}")
 }
 
 /// An error in an entry, and its position where it has one.

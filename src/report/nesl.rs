@@ -1,4 +1,5 @@
-//! The results of an action in the words of SHAM and NESL: errors, data and the line in the results.
+//! The results of an action in the words of SHAM and NESL, which are those of the original tools: errors, data and the line in
+//! the results.
 
 use std::borrow::Cow;
 
@@ -9,45 +10,21 @@ use crate::reply::dialects::nesl::schemas::{Schema, schema};
 use crate::reply::dialects::nesl::values;
 use crate::reply::task::Call;
 use crate::report::fault::{Fault, Sought};
-use crate::report::outcome::Status;
+use crate::report::outcome::{Outcome, Status};
 use crate::text::lines::LineError;
 
-/// The message, the error and the data of an action.
-#[derive(Debug)]
-pub struct ActionResult {
-    /// In the line of the results.
-    pub message: Option<String>,
-    /// In full, for `--json`.
-    pub error: Option<String>,
-    pub data: Value,
-}
-
 /// Puts the result of an action into the words of its block's dialect.
-pub fn told(
-    call: &Call<'_>,
-    action: &Action<'_>,
-    status: Status,
-    fault: &Fault,
-    told: ActionResult,
-) -> ActionResult {
-    match status {
-        Status::Done => ActionResult {
-            message: told.message.filter(|_| says_more(action)),
-            error: None,
-            data: data(call, action, told.data),
-        },
-        Status::Failed if *fault == Fault::Exit => ActionResult {
-            message: Some(last_words(&told)),
-            error: None,
-            data: told.data,
-        },
-        Status::Failed => failed(call, action, fault, told),
-        Status::NotRun | Status::Interrupted | Status::Skipped | Status::Waits | Status::Asks => {
-            ActionResult {
-                error: told.message.clone().filter(|_| !status.is_good()),
-                ..told
-            }
+pub fn tell(call: &Call<'_>, action: &Action<'_>, outcome: &mut Outcome) {
+    match outcome.status {
+        Status::Done => {
+            outcome.message.take_if(|_| !says_more(action));
+            outcome.data = data(call, action, outcome.data.take());
         }
+        Status::Failed if outcome.fault == Fault::Exit => {
+            outcome.message = Some(last_words(outcome));
+        }
+        Status::Failed => fail(call, action, outcome),
+        status => outcome.error = outcome.message.clone().filter(|_| !status.is_good()),
     }
 }
 
@@ -125,14 +102,14 @@ fn content(known: &Value) -> Vec<&Value> {
 }
 
 /// Returns the last line of a failed command's errors, and what clada adds to that.
-fn last_words(told: &ActionResult) -> String {
-    let said = told.message.as_deref().unwrap_or_default();
+fn last_words(outcome: &Outcome) -> String {
+    let said = outcome.said();
     let (ending, more) = said.split_once("; ").unwrap_or((said, ""));
-    let stderr = told.data["stderr"].as_str().unwrap_or_default();
+    let stderr = outcome.data["stderr"].as_str().unwrap_or_default();
     let last = stderr.lines().map(str::trim).rfind(|line| !line.is_empty());
     let last = match last {
         Some(line) => line.to_owned(),
-        None => match &told.data["exit_code"] {
+        None => match &outcome.data["exit_code"] {
             Value::Null => ending.to_owned(),
             code => format!("exit code {code}"),
         },
@@ -143,22 +120,19 @@ fn last_words(told: &ActionResult) -> String {
     }
 }
 
-fn failed(call: &Call<'_>, action: &Action<'_>, fault: &Fault, told: ActionResult) -> ActionResult {
-    let name = &call.name;
+fn fail(call: &Call<'_>, action: &Action<'_>, outcome: &mut Outcome) {
+    let fault = &outcome.fault;
     let (message, error) = match words(call, action, fault) {
         Some(said) => (summary(fault, &said), said),
         // The original tools have no words for it.
         None => {
-            let message = told.message.unwrap_or_default();
-            let error = format!("{name}: {message}");
+            let message = outcome.message.take().unwrap_or_default();
+            let error = format!("{}: {message}", call.name);
             (message, error)
         }
     };
-    ActionResult {
-        message: Some(message),
-        error: Some(error),
-        data: kept(call, action, fault, told.data),
-    }
+    outcome.data = kept(call, action, &outcome.fault, outcome.data.take());
+    (outcome.message, outcome.error) = (Some(message), Some(error));
 }
 
 /// Returns the data of an action that failed: the output of a command, and the lines that a file has.
