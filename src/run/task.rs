@@ -121,7 +121,7 @@ impl Runner {
             match (action, plan) {
                 (action, TaskPlan::Chosen(spot)) => files::edit_at(action, spot, &mut files),
                 (Action::Context(task), _) => context::perform(task, &files, &self.context, false),
-                (action, _) => files::perform(action, &mut files, false),
+                (action, _) => files::perform(action, &mut files),
             }
         }));
         let Ok(mut outcome) = performed else {

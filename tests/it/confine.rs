@@ -110,7 +110,7 @@ fn tree(dir: &Path) -> BTreeMap<PathBuf, String> {
 fn perform(files: &mut dyn ProjectFiles, task: &str) -> Result<Box<Outcome>, Box<Outcome>> {
     let scan = scan(task);
     let action = scan.batches[0].tasks[0].action.as_ref().expect("a task");
-    let outcome = Box::new(files::perform(action, files, false));
+    let outcome = Box::new(files::perform(action, files));
     if outcome.status == Status::Done {
         Ok(outcome)
     } else {

@@ -256,6 +256,26 @@ impl Preview<'_> {
         files
     }
 
+    /// The content of the file at a path relative to the root, as a task is shown it; `None` where nothing is.
+    ///
+    /// # Errors
+    /// See [`ProjectFiles::read`].
+    pub fn shown(&self, path: &Path) -> Result<Option<Vec<u8>>, FsError> {
+        let place = ResolvedPath(path.to_owned());
+        match self.kind(&place)? {
+            Some(_) => Ok(Some(self.read(&place)?.bytes)),
+            None => Ok(None),
+        }
+    }
+
+    /// The content that a change gave the file at a path.
+    pub fn written(&self, path: &Path) -> Option<&[u8]> {
+        match self.changes.get(path) {
+            Some(PreviewNode::File(bytes)) => Some(bytes),
+            _ => None,
+        }
+    }
+
     pub fn is_folder(&self, path: &Path) -> bool {
         matches!(
             self.kind(&ResolvedPath(path.to_owned())),
