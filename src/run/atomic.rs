@@ -8,9 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use super::job::JobTask;
 use super::journal::NotStarted;
+use super::progress::ActiveRun;
 use super::saving::{SavedTree, Saving};
 use crate::git::{SnapshotError, Snapshots};
-use crate::reply::record::FileState;
+use crate::reply::record::{Fate, FileState};
 use crate::report::outcome::Status;
 use crate::run::files;
 use crate::world::file_or_link::FileOrLink;
@@ -171,7 +172,7 @@ impl Atomic {
                 _ => continue,
             };
             let before = preview.clone();
-            let outcome = files::perform(action, &mut preview, false);
+            let outcome = files::perform(action, &mut preview);
             if outcome.status == Status::Failed {
                 // It will say so itself.
                 return Ok(());
@@ -425,8 +426,52 @@ enum PutBackError {
 }
 
 impl Reverted {
+    /// Tells of the tasks of the batch, whose outcomes begin with `first`, that their changes were reverted.
+    pub(super) fn tell(
+        &self,
+        first: usize,
+        tasks: &mut [JobTask<'_>],
+        failed: FailedTask,
+        run: &mut ActiveRun<'_, '_>,
+    ) {
+        let FailedTask { number, how } = failed;
+        let mut any = false;
+        for (outcome, task) in run.report.outcomes[first..].iter_mut().zip(tasks) {
+            let only_looked = task.task.action.as_ref().is_ok_and(|it| !it.changes());
+            let is_exec = outcome.command.eq_ignore_ascii_case("exec");
+            // One without a path has changed nothing.
+            let has_changed = is_exec || !task.foreseen.is_empty();
+            if outcome.status != Status::Done || only_looked || !has_changed {
+                continue;
+            }
+            if is_exec {
+                outcome.also_says("its changes were not reverted");
+            } else if task.foreseen.is_subset(&self.back) {
+                outcome.status = Status::Failed;
+                outcome.message = Some(format!(
+                    "reverted because task {number} of this atomic batch {how}"
+                ));
+                task.fate = Some(Fate::Failed);
+                any = true;
+            } else {
+                outcome.also_says(&format!(
+                    "not reverted, although task {number} of this atomic batch {how}"
+                ));
+            }
+        }
+        if any {
+            let said = format!(
+                "⚠ task {number} {how}: the file changes of this atomic batch were reverted"
+            );
+            run.notice_once(Some(&said));
+        }
+        if let Some(left) = self.left() {
+            run.notice_once(Some(&format!("⚠ not as before this atomic batch: {left}")));
+        }
+    }
+
     /// Names what is left of the batch.
-    pub(super) fn left(&self) -> Option<String> {
+    fn left(&self) -> Option<String> {
         let left = self.left.iter();
         let said: Vec<String> = left
             .map(|(path, why)| format!("`{}` {why}", path.display()))

@@ -9,7 +9,7 @@ use crate::reply::context::{Amount, ContextFile, ContextSet, range_text};
 use crate::reply::task::ContextTask;
 use crate::report::outcome::{Outcome, Section};
 use crate::report::repair;
-use crate::run::files;
+use crate::run::files::{self, FileResult};
 use crate::text::lines::{LineError, LineRange};
 use crate::world::context::ContextStore;
 use crate::world::workspace::{FileKind, ProjectFiles};
@@ -50,7 +50,7 @@ fn carry_out(
     files: &dyn ProjectFiles,
     store: &ContextStore,
     dry: bool,
-) -> Result<Outcome, Box<Outcome>> {
+) -> FileResult {
     match task {
         ContextTask::Add { paths, lines } => {
             let lines = lines.as_deref().map(range).transpose()?;
@@ -64,7 +64,7 @@ fn carry_out(
         }
         ContextTask::Remove { paths } => {
             let names = paths.iter().map(|path| Ok(files.parse(path)?.to_string()));
-            let names: Vec<String> = names.collect::<Result<_, Box<Outcome>>>()?;
+            let names: Vec<String> = names.collect::<FileResult<_>>()?;
             let (set, absent) = changed(store, dry, |set| {
                 let absent = names.iter().filter(|name| !set.remove(name));
                 absent.cloned().collect::<Vec<_>>()
@@ -159,7 +159,7 @@ fn adds(
     paths: &[Cow<'_, str>],
     lines: Option<LineRange>,
     files: &dyn ProjectFiles,
-) -> Result<Vec<String>, Box<Outcome>> {
+) -> FileResult<Vec<String>> {
     let add = |path: &str| {
         let text = text_of(path, files)?;
         let there = text.lines().count();
@@ -174,7 +174,7 @@ fn adds(
     paths.iter().map(|path| add(path)).collect()
 }
 
-fn range(text: &str) -> Result<LineRange, Box<Outcome>> {
+fn range(text: &str) -> FileResult<LineRange> {
     LineRange::parse(text).map_err(|error| {
         files::refused(match error {
             LineError::Invalid => {
@@ -195,7 +195,7 @@ fn goes_past(lines: &LineRange, end: usize) -> String {
 }
 
 /// The text of a file that may be shown.
-fn text_of(path: &str, files: &dyn ProjectFiles) -> Result<String, Box<Outcome>> {
+fn text_of(path: &str, files: &dyn ProjectFiles) -> FileResult<String> {
     let rel = files.parse(path)?;
     let place = files.place(&rel, true)?;
     match files.kind(&place)? {
@@ -267,7 +267,7 @@ fn changed<T>(
     store: &ContextStore,
     dry: bool,
     change: impl FnOnce(&mut ContextSet) -> T,
-) -> Result<(ContextSet, T), Box<Outcome>> {
+) -> FileResult<(ContextSet, T)> {
     if dry {
         let mut set = read(store)?;
         let said = change(&mut set);
@@ -280,7 +280,7 @@ fn changed<T>(
     store.change(change).map_err(|error| trouble(&error))
 }
 
-fn read(store: &ContextStore) -> Result<ContextSet, Box<Outcome>> {
+fn read(store: &ContextStore) -> FileResult<ContextSet> {
     store.read().map_err(|error| trouble(&error))
 }
 

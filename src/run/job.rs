@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::Setup;
+use crate::reply::question::Question;
 use crate::reply::record::{Fate, FileState, Stand, TaskPlan};
 use crate::reply::task::{Action, Batch, Scan, Task};
+use crate::report::outcome::{Outcome, Section, Status};
 use crate::run::exec::HeldBack;
 use crate::world::workspace::Disk;
 
@@ -58,6 +60,30 @@ pub(super) enum Due {
     Skip,
     /// It was done, and somebody changed it since.
     Wait,
+}
+
+impl Due {
+    /// The outcome of a task that is not due.
+    pub(super) fn instead(&self) -> Outcome {
+        let (status, why) = match self {
+            Self::Hold(HeldBack::Refused(why)) => return Outcome::failed(why.clone()),
+            Self::Hold(HeldBack::Asks(Question { message, whole })) => {
+                return Outcome {
+                    status: Status::Asks,
+                    message: message.clone(),
+                    sections: whole.iter().cloned().map(Section::Text).collect(),
+                    ..Outcome::default()
+                };
+            }
+            Self::Wait => (
+                Status::Waits,
+                "done before, but its target has changed since",
+            ),
+            Self::Leave => (Status::Skipped, "not run again"),
+            Self::Run | Self::Skip => (Status::Skipped, "done before"),
+        };
+        Outcome::ended(status, why)
+    }
 }
 
 impl<'j> JobTask<'j> {

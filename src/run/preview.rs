@@ -1,8 +1,7 @@
 //! Tries tasks without changing anything: for a dry run, and before an atomic batch begins.
 
 use super::job::{Due, Job, JobTask};
-use super::progress::{ActiveRun, PastChange};
-use super::running::instead_of;
+use super::progress::{ActiveRun, Hindrance, PastChange};
 use super::{Progress, Runner, Surroundings, stale, total};
 use crate::git::Snapshots;
 use crate::reply::question::parted;
@@ -13,13 +12,6 @@ use crate::run::context;
 use crate::run::exec::HeldBack;
 use crate::run::files;
 use crate::world::workspace::Preview;
-
-/// A task of an atomic batch that cannot be done.
-pub(super) struct Hindrance {
-    /// Its place in the batch.
-    pub(super) task: usize,
-    pub(super) outcome: Outcome,
-}
 
 /// The project as the tasks of a batch are tried in it.
 pub(super) struct Rehearsal<'s> {
@@ -75,19 +67,19 @@ impl Runner {
     ) -> Outcome {
         match &task.task.action {
             Err(problem) => run.misread(problem),
-            Ok(_) if !task.runs() => instead_of(&task.due),
+            Ok(_) if !task.runs() => task.due.instead(),
             Ok(Action::Exec { script, .. }) => Outcome {
                 sections: vec![Section::Text(script.text().into_owned())],
                 ..Outcome::ended(Status::Done, "would run")
             },
             Ok(Action::Context(task)) => context::perform(task, files, &self.context, true),
             Ok(action) => {
-                let mut outcome = files::perform(action, files, true);
-                if outcome.status == Status::Done
-                    && action.changes()
-                    && let Some(Section::Text(diff)) = outcome.sections.last()
-                {
+                let before = files.clone();
+                let mut outcome = files::perform(action, files);
+                if outcome.status == Status::Done && action.changes() {
+                    let diff = files::diff(action, &outcome, &before, files);
                     outcome.data["diff"] = diff.as_str().into();
+                    outcome.sections.push(Section::Text(diff));
                 }
                 outcome
             }
@@ -156,7 +148,7 @@ impl Runner {
         };
         let mut outcome = match action {
             Action::Context(task) => context::perform(task, &rehearsal.files, &self.context, true),
-            action => files::perform(action, &mut rehearsal.files, false),
+            action => files::perform(action, &mut rehearsal.files),
         };
         stale::explain(
             &mut outcome,

@@ -3,20 +3,16 @@
 use std::cell::OnceCell;
 use std::path::PathBuf;
 
-use super::atomic::{FailedTask, Reverted};
 use super::changes::Changes;
-use super::job::JobTask;
 use super::journal::{Journal, NotStarted};
 use super::outcome_mask::OutcomeMask;
-use super::preview::Hindrance;
 use super::states::SavedStates;
 use super::{FinishedRun, JobEnd, Progress, Runner, Surroundings};
 use crate::git::subject;
 use crate::git::{CommitStep, Message, SaveOutcome, Snapshots};
 use crate::reply::dialect::Dialect;
-use crate::reply::record::Fate;
 use crate::reply::task::{Batch, Cause, LineNumbers, Problem, Task};
-use crate::report::outcome::{Misread, Outcome, Status};
+use crate::report::outcome::{Misread, Outcome};
 use crate::report::wording;
 use crate::report::{Hooked, ParseError, Report};
 
@@ -38,6 +34,13 @@ pub(super) struct PastChange {
     pub(super) paths: Vec<PathBuf>,
     /// The commit that has it, where it is one of its own.
     pub(super) commit: Option<String>,
+}
+
+/// A task of an atomic batch that cannot be done.
+pub(super) struct Hindrance {
+    /// Its place in the batch.
+    pub(super) task: usize,
+    pub(super) outcome: Outcome,
 }
 
 /// The jobs of a run: the ends of those before, and the one that runs.
@@ -188,50 +191,6 @@ impl<'r, 't> ActiveRun<'r, 't> {
                 Outcome::not_run(format!("task {number} of this atomic batch cannot be done"))
             })
         });
-    }
-
-    /// Tells of the tasks of an atomic batch, whose outcomes begin with `first`, that their changes were reverted.
-    pub(super) fn reverted(
-        &mut self,
-        first: usize,
-        tasks: &mut [JobTask<'_>],
-        failed: FailedTask,
-        reverted: &Reverted,
-    ) {
-        let FailedTask { number, how } = failed;
-        let mut any = false;
-        for (outcome, task) in self.report.outcomes[first..].iter_mut().zip(tasks) {
-            let only_looked = task.task.action.as_ref().is_ok_and(|it| !it.changes());
-            let is_exec = outcome.command.eq_ignore_ascii_case("exec");
-            // One without a path has changed nothing.
-            let has_changed = is_exec || !task.foreseen.is_empty();
-            if outcome.status != Status::Done || only_looked || !has_changed {
-                continue;
-            }
-            if is_exec {
-                outcome.also_says("its changes were not reverted");
-            } else if task.foreseen.is_subset(&reverted.back) {
-                outcome.status = Status::Failed;
-                outcome.message = Some(format!(
-                    "reverted because task {number} of this atomic batch {how}"
-                ));
-                task.fate = Some(Fate::Failed);
-                any = true;
-            } else {
-                outcome.also_says(&format!(
-                    "not reverted, although task {number} of this atomic batch {how}"
-                ));
-            }
-        }
-        if any {
-            let said = format!(
-                "⚠ task {number} {how}: the file changes of this atomic batch were reverted"
-            );
-            self.notice_once(Some(&said));
-        }
-        if let Some(left) = reverted.left() {
-            self.notice_once(Some(&format!("⚠ not as before this atomic batch: {left}")));
-        }
     }
 
     pub(super) fn misread(&mut self, problem: &Problem) -> Outcome {

@@ -6,16 +6,14 @@ use std::path::Path;
 use super::atomic::{Atomic, Unfit};
 use super::job::{Due, Job, JobTask};
 use super::journal::{Journal, NotStarted};
-use super::preview::{Hindrance, Rehearsal};
-use super::progress::{ActiveRun, PastChange, Work};
+use super::preview::Rehearsal;
+use super::progress::{ActiveRun, Hindrance, PastChange, Work};
 use super::saving::Saving;
 use super::{Runner, exec, files};
 use crate::git::{Lost, SnapshotError, Snapshots};
-use crate::reply::question::Question;
 use crate::reply::record::{Fate, TaskPlan, TaskTarget};
 use crate::reply::task::Batch;
-use crate::report::outcome::{Outcome, Section, Status};
-use crate::run::exec::HeldBack;
+use crate::report::outcome::{Outcome, Status};
 use crate::world::intent::Intent;
 use crate::world::workspace::Preview;
 
@@ -184,7 +182,7 @@ impl Runner {
         run: &mut ActiveRun<'_, '_>,
     ) -> Option<Outcome> {
         if !job.tasks[index].runs() {
-            return Some(instead_of(&job.tasks[index].due));
+            return Some(job.tasks[index].due.instead());
         }
         let begun = std::mem::replace(&mut job.begun, true);
         if let Some((number, how)) = job.failed() {
@@ -266,7 +264,7 @@ impl Runner {
             if let Some(changes) = &mut run.changes {
                 changes.reverted(&reverted.back);
             }
-            run.reverted(job.first, &mut job.tasks, failed, &reverted);
+            reverted.tell(job.first, &mut job.tasks, failed, run);
             let why = format!("task {} {}", failed.number, failed.how);
             job.saving.reverted(&why);
         }
@@ -336,26 +334,4 @@ impl RunningJob<'_> {
         let warning = self.atomic.as_ref().and_then(Atomic::end);
         run.notice_once(warning.as_deref());
     }
-}
-
-/// The outcome of a task that is not due.
-pub(super) fn instead_of(due: &Due) -> Outcome {
-    let (status, why) = match due {
-        Due::Hold(HeldBack::Refused(why)) => return Outcome::failed(why.clone()),
-        Due::Hold(HeldBack::Asks(Question { message, whole })) => {
-            return Outcome {
-                status: Status::Asks,
-                message: message.clone(),
-                sections: whole.iter().cloned().map(Section::Text).collect(),
-                ..Outcome::default()
-            };
-        }
-        Due::Wait => (
-            Status::Waits,
-            "done before, but its target has changed since",
-        ),
-        Due::Leave => (Status::Skipped, "not run again"),
-        Due::Run | Due::Skip => (Status::Skipped, "done before"),
-    };
-    Outcome::ended(status, why)
 }

@@ -20,7 +20,7 @@ use crate::world::workspace::{Disk, FileKind, ProjectFiles};
 impl Runner {
     /// Carries out a task. With `keeps` also tells what its targets were and are.
     pub(super) async fn run_task(
-        &mut self,
+        &self,
         task: &JobTask<'_>,
         keeps: bool,
         saving: &Saving<'_>,
@@ -106,7 +106,7 @@ impl Runner {
     }
 
     fn file_task(
-        &mut self,
+        &self,
         action: &Action<'_>,
         plan: &TaskPlan,
         saving: &Saving<'_>,
@@ -114,14 +114,14 @@ impl Runner {
     ) -> Outcome {
         let performed = catch_unwind(AssertUnwindSafe(|| {
             let mut files = GuardedFiles {
-                disk: &mut self.disk,
+                disk: &self.disk,
                 seen: saving.seen(),
                 unsaved: saving.unsaved(),
             };
             match (action, plan) {
                 (action, TaskPlan::Chosen(spot)) => files::edit_at(action, spot, &mut files),
                 (Action::Context(task), _) => context::perform(task, &files, &self.context, false),
-                (action, _) => files::perform(action, &mut files, false),
+                (action, _) => files::perform(action, &mut files),
             }
         }));
         let Ok(mut outcome) = performed else {

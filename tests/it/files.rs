@@ -296,7 +296,7 @@ fn done_to(content: &[u8], action: &Action<'_>) -> Result<Vec<u8>, (Fault, Strin
     let path = project.path("a.txt");
     std::fs::write(&path, content).expect("write");
     let mut disk = Disk::open(&project.root(), None, Vec::new()).expect("disk");
-    let outcome = files::perform(action, &mut disk, false);
+    let outcome = files::perform(action, &mut disk);
     let now = std::fs::read(path).expect("read");
     if outcome.status == Status::Done {
         return Ok(now);
@@ -477,7 +477,7 @@ fn more_text_than_a_task_shows_is_left_to_the_next() {
         numbers: None,
         is_lenient: false,
     };
-    let outcome = files::perform(&read, &mut disk, false);
+    let outcome = files::perform(&read, &mut disk);
     assert_eq!(outcome.status, Status::Failed);
     assert_eq!(
         outcome.said(),
@@ -545,7 +545,7 @@ fn only_what_is_said_to_be_there_is_taken() {
         .write("c.txt", "c");
     let mut disk = Disk::open(&project.root(), None, Vec::new()).expect("disk");
     let mut fault = |action: &Action<'_>| {
-        let outcome = files::perform(action, &mut disk, false);
+        let outcome = files::perform(action, &mut disk);
         assert_eq!(outcome.status, Status::Failed);
         outcome.fault
     };
@@ -571,7 +571,7 @@ fn only_what_is_said_to_be_there_is_taken() {
     };
     assert_eq!(fault(&delete), Fault::IsFolder);
     assert_eq!(project.read("a.txt") + &project.read("dir/b.txt"), "ab");
-    let done = files::perform(&move_to("a.txt", "c.txt"), &mut disk, false);
+    let done = files::perform(&move_to("a.txt", "c.txt"), &mut disk);
     assert_eq!(done.status, Status::Done);
     assert_eq!(done.data["overwrote"], true);
     assert_eq!(project.read("c.txt"), "a");

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::edited::{Rewritten, rewrite, tier_of, with_edit};
 use super::named_file::{FoundFile, NamedFile};
-use super::{named, refused, taken_otherwise, with_remarks};
+use super::{FileResult, named, refused, taken_otherwise, with_remarks};
 use crate::edit::{self, Choice, Edit, Tier};
 use crate::reply::record::Spot;
 use crate::reply::task::{Action, Replacement};
@@ -42,10 +42,10 @@ fn at_spot(
     change: &Replacement<'_>,
     spot: &Spot,
     files: &mut dyn ProjectFiles,
-) -> Result<Outcome, Box<Outcome>> {
+) -> FileResult {
     let file = NamedFile::at(named::text(path, files)?, files)?;
     with_edit(change, |edit| {
-        rewrite(&file, files, false, |found| {
+        rewrite(&file, files, |found| {
             let Some(line) = edit::line_of(found.content, edit, spot) else {
                 return Err(moved(found, edit, spot));
             };

@@ -1,22 +1,22 @@
-//! Edits a file, or writes it anew.
+//! Edits a file, or writes it anew. An edit and a move are one: the file is changed and has another name, or neither.
 
 use std::borrow::Cow;
 
 use serde_json::{Value, json};
 
-use super::failed;
 use super::left_out::{self, Use};
 use super::missing::{not_found, not_found_to_edit};
-use super::moved;
 use super::named;
 use super::named_file::{FoundFile, NamedFile};
+use super::{FileResult, failed, refused};
 use crate::edit::{self, Adapted, Edit, Edited, Tier};
+use crate::reply::path::RelPath;
 use crate::reply::task::{Payload, Replacement};
 use crate::reply::text::Text;
 use crate::report::fault::Fault;
-use crate::report::outcome::{Outcome, Section};
+use crate::report::outcome::{Outcome, Touched};
 use crate::report::wording;
-use crate::world::workspace::{FsError, ProjectFiles};
+use crate::world::workspace::{FileKind, FsError, ProjectFiles, ResolvedPath};
 
 /// The number of times that an edit starts because somebody else saved the file at the same moment.
 pub(super) const TRIES: usize = 3;
@@ -26,15 +26,14 @@ pub(super) fn edit(
     change: &Replacement<'_>,
     to: Option<&str>,
     files: &mut dyn ProjectFiles,
-    preview: bool,
-) -> Result<Outcome, Box<Outcome>> {
+) -> FileResult {
     with_edit(change, |edit| {
         if let Some(to) = to {
             let rel = named::existing(path, files)?;
-            return moved::edit_and_move(edit, rel, to, files, preview);
+            return edit_and_move(edit, rel, to, files);
         }
         let file = NamedFile::at(named::text(path, files)?, files)?;
-        apply(edit, &file, files, preview).map_err(|failure| match failure.fault {
+        apply(edit, &file, files).map_err(|failure| match failure.fault {
             Fault::Missing => not_found_to_edit(&file.rel, edit, files),
             _ => failure,
         })
@@ -74,13 +73,8 @@ pub(crate) fn with_edit<T>(change: &Replacement<'_>, act: impl FnOnce(&Edit<'_>)
     }
 }
 
-pub(super) fn apply(
-    edit: &Edit<'_>,
-    file: &NamedFile,
-    files: &mut dyn ProjectFiles,
-    preview: bool,
-) -> Result<Outcome, Box<Outcome>> {
-    rewrite(file, files, preview, |found| {
+fn apply(edit: &Edit<'_>, file: &NamedFile, files: &mut dyn ProjectFiles) -> FileResult {
+    rewrite(file, files, |found| {
         let edited =
             edit::apply(found.content, edit).map_err(|errors| found.failure(&errors, edit))?;
         let tier = tier_of(&edited);
@@ -99,6 +93,75 @@ pub(super) fn apply(
             }),
         })
     })
+}
+
+fn edit_and_move(
+    edit: &Edit<'_>,
+    rel: RelPath,
+    to: &str,
+    files: &mut dyn ProjectFiles,
+) -> FileResult {
+    let to_rel = named::any(to, files)?;
+    let place = files.place(&rel, false)?;
+    let source = NamedFile { rel, place };
+    match files.kind(&source.place)? {
+        None => return Err(not_found_to_edit(&source.rel, edit, files)),
+        Some(FileKind::Link) => {
+            return Err(refused(format!(
+                "`{}` is a link: edit the file that it points to, and move the link in a task of its own",
+                source.rel
+            )));
+        }
+        Some(_) => {}
+    }
+    let target = NamedFile {
+        place: free_place(&source, &to_rel, to, files)?,
+        rel: source.rel.clone(),
+    };
+    let before = files.read_to_change(&source.place)?;
+    if let Err(errors) = edit::apply(&before.bytes, edit) {
+        return Err(FoundFile::new(&source, &before, files).failure(&errors, edit));
+    }
+    // A file that cannot be written at all must fail before it has its other name.
+    files.write(&source.place, &[&before.bytes], Some(&before))?;
+    files.rename(&source.place, &target.place, false)?;
+    let mut done = match apply(edit, &target, files) {
+        Ok(done) => done,
+        Err(mut failure) => {
+            if files.rename(&target.place, &source.place, false).is_err() {
+                let why = format!("moved to `{to_rel}`, but not edited: {}", failure.said());
+                failure.message = Some(why);
+            }
+            return Err(failure);
+        }
+    };
+    done.touched = Touched::Paths(vec![source.path(), target.path()]);
+    done.data["to"] = json!(to_rel.to_string());
+    done.data["overwrote"] = json!(false);
+    Ok(done)
+}
+
+/// The place that an edited file is moved to, where nothing may be.
+fn free_place(
+    source: &NamedFile,
+    to_rel: &RelPath,
+    to: &str,
+    files: &dyn ProjectFiles,
+) -> FileResult<ResolvedPath> {
+    if to_rel.is_root() || to.trim_end().ends_with('/') {
+        return Err(FsError::IsAFolder(to_rel.to_string()).into());
+    }
+    let place = files.place(to_rel, false)?;
+    if place == source.place {
+        return Err(refused(
+            "source and destination are the same: leave the move out",
+        ));
+    }
+    if files.kind(&place)?.is_some() {
+        let why = format!("`{to_rel}` already exists: delete it first, or choose another name");
+        return Err(refused(why));
+    }
+    Ok(place)
 }
 
 /// The least exact of the tiers that found the places of an edit.
@@ -120,9 +183,8 @@ pub(super) struct Rewritten<'f> {
 pub(super) fn rewrite(
     file: &NamedFile,
     files: &mut dyn ProjectFiles,
-    preview: bool,
-    make: impl for<'f> Fn(&FoundFile<'f>) -> Result<Rewritten<'f>, Box<Outcome>>,
-) -> Result<Outcome, Box<Outcome>> {
+    make: impl for<'f> Fn(&FoundFile<'f>) -> FileResult<Rewritten<'f>>,
+) -> FileResult {
     for attempt in 1.. {
         let content = match files.read_to_change(&file.place) {
             Err(FsError::NotFound(_)) => return Err(not_found(&file.rel, files)),
@@ -135,20 +197,12 @@ pub(super) fn rewrite(
             Err(FsError::Changed(_)) if attempt < TRIES => continue,
             written => written?,
         }
-        let mut sections = Vec::new();
-        if found.may_show.is_ok() && rewritten.shows {
-            sections = found.written(&parts.concat());
-        }
-        if preview {
-            sections.push(match &found.may_show {
-                Ok(()) => file.diff(Some(&content.bytes), Some(&parts.concat())),
-                Err(why) => Section::Text(format!("{why}\n")),
-            });
-        }
+        let shows = found.may_show.is_ok() && rewritten.shows;
+        let sections = shows.then(|| found.written(&parts.concat()));
         return Ok(Outcome {
             message: rewritten.message,
             data: rewritten.data,
-            sections,
+            sections: sections.unwrap_or_default(),
             touched: file.touched(),
             ..Outcome::default()
         });
@@ -162,8 +216,7 @@ pub(super) fn overwrite(
     final_newline: bool,
     only_new: bool,
     files: &mut dyn ProjectFiles,
-    preview: bool,
-) -> Result<Outcome, Box<Outcome>> {
+) -> FileResult {
     let file = NamedFile::perhaps_new(path, files)?;
     if only_new && files.kind(&file.place)?.is_some() {
         let message = format!("`{}` already exists: edit it, or delete it first", file.rel);
@@ -176,18 +229,11 @@ pub(super) fn overwrite(
     if !only_new {
         left_out::refuse(content, &file.rel, replaced, Use::Whole)?;
     }
-    let mut sections = Vec::new();
-    if preview {
-        let old = files.read(&file.place).ok();
-        let old = old.as_ref().map(|content| content.bytes.as_slice());
-        sections.push(file.diff(old, Some(bytes)));
-    }
     files.write(&file.place, &[bytes], None)?;
     Ok(Outcome {
         message: replaced.and_then(|old| loss(old, bytes)),
         data: json!({ "path": file.rel.to_string(), "bytesWritten": bytes.len() }),
         touched: file.touched(),
-        sections,
         ..Outcome::default()
     })
 }

@@ -7,6 +7,9 @@ use crate::report::fault::Fault;
 use crate::report::outcome::Outcome;
 use crate::world::workspace::FsError;
 
+/// The result of a file command, or of a step of one.
+pub(crate) type FileResult<T = Outcome> = Result<T, Box<Outcome>>;
+
 /// A failure for which no dialect has words of its own.
 pub(crate) fn refused(message: impl Into<String>) -> Box<Outcome> {
     failed(Fault::Other, message)

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::named_file::NamedFile;
-use super::{named, not_found, refused};
+use super::{FileResult, named, not_found, refused};
 use crate::clock;
 use crate::report::one_line;
 use crate::report::outcome::{Outcome, Section};
@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const NAMED: usize = 3;
 
 /// Lists a folder.
-pub(super) fn list(path: Option<&str>, files: &dyn ProjectFiles) -> Result<Outcome, Box<Outcome>> {
+pub(super) fn list(path: Option<&str>, files: &dyn ProjectFiles) -> FileResult {
     let (place, kind) = base(path, files)?;
     let found = match kind {
         FileKind::Dir => files.disk().list(&place)?,
@@ -58,7 +58,7 @@ pub(super) fn grep(
     include: Option<&str>,
     ignore_case: bool,
     files: &dyn ProjectFiles,
-) -> Result<Outcome, Box<Outcome>> {
+) -> FileResult {
     let (search, literally) = search_for(pattern, ignore_case)?;
     let include = include.map(Glob::parse).transpose();
     let include = include.map_err(|error| refused(error.to_string()))?;
@@ -110,7 +110,7 @@ pub(super) fn grep(
 }
 
 /// The search for a pattern, and a remark if the pattern is no regular expression.
-fn search_for(pattern: &str, ignore_case: bool) -> Result<(LineSearch, String), Box<Outcome>> {
+fn search_for(pattern: &str, ignore_case: bool) -> FileResult<(LineSearch, String)> {
     match LineSearch::new(pattern, ignore_case) {
         Ok(search) => Ok((search, String::new())),
         Err(NoSearch::SpansLines) => Err(refused(format!(
@@ -128,11 +128,7 @@ fn search_for(pattern: &str, ignore_case: bool) -> Result<(LineSearch, String), 
 }
 
 /// Finds paths that match.
-pub(super) fn glob(
-    pattern: &str,
-    path: Option<&str>,
-    files: &dyn ProjectFiles,
-) -> Result<Outcome, Box<Outcome>> {
+pub(super) fn glob(pattern: &str, path: Option<&str>, files: &dyn ProjectFiles) -> FileResult {
     let (folders, rest) = glob::split(pattern.trim());
     // A path of its own, or one in the folder that is named.
     let from = match path {
@@ -190,10 +186,7 @@ pub(super) fn glob(
 }
 
 /// The place that is looked in or at, and what is there; the root where none is named.
-fn base(
-    path: Option<&str>,
-    files: &dyn ProjectFiles,
-) -> Result<(ResolvedPath, FileKind), Box<Outcome>> {
+fn base(path: Option<&str>, files: &dyn ProjectFiles) -> FileResult<(ResolvedPath, FileKind)> {
     let file = NamedFile::at(named::text(path.unwrap_or("."), files)?, files)?;
     match files.kind(&file.place)? {
         Some(kind) => Ok((file.place, kind)),
@@ -202,7 +195,7 @@ fn base(
 }
 
 /// Refuses a file that may not be shown.
-pub(crate) fn may_show(place: &ResolvedPath, files: &dyn ProjectFiles) -> Result<(), Box<Outcome>> {
+pub(crate) fn may_show(place: &ResolvedPath, files: &dyn ProjectFiles) -> FileResult<()> {
     files.may_show(place)?;
     let name = place.path().display();
     if files.disk().is_own(place) {

@@ -2,18 +2,14 @@
 
 use serde_json::json;
 
-use super::moved::{shown, to_delete};
+use super::moved::to_delete;
 use super::named_file::NamedFile;
-use super::{failed, named};
+use super::{FileResult, failed, named};
 use crate::report::fault::Fault;
 use crate::report::outcome::Outcome;
 use crate::world::workspace::{FileKind, FsError, ProjectFiles};
 
-pub(super) fn make(
-    path: &str,
-    files: &mut dyn ProjectFiles,
-    preview: bool,
-) -> Result<Outcome, Box<Outcome>> {
+pub(super) fn make(path: &str, files: &mut dyn ProjectFiles) -> FileResult {
     let rel = named::any(path, files)?;
     let place = files.place(&rel, true)?;
     let is_new = match files.kind(&place)? {
@@ -26,20 +22,14 @@ pub(super) fn make(
         }
         None => files.make_folder(&place)?,
     };
-    let diff = || is_new.then(|| format!("new folder {rel}\n"));
     Ok(Outcome {
         message: (!is_new).then(|| "already exists".to_owned()),
         data: json!({ "path": rel.to_string(), "created": is_new }),
-        sections: shown(preview, || diff().unwrap_or_default()),
         ..Outcome::default()
     })
 }
 
-pub(super) fn remove(
-    path: &str,
-    files: &mut dyn ProjectFiles,
-    preview: bool,
-) -> Result<Outcome, Box<Outcome>> {
+pub(super) fn remove(path: &str, files: &mut dyn ProjectFiles) -> FileResult {
     let (NamedFile { rel, place }, kind) = to_delete(path, files)?;
     match kind {
         FileKind::Dir => files.remove_folder(&place)?,
@@ -53,7 +43,6 @@ pub(super) fn remove(
     }
     Ok(Outcome {
         data: json!({ "path": rel.to_string() }),
-        sections: shown(preview, || format!("deleted folder {rel}\n")),
         ..Outcome::default()
     })
 }

@@ -2,11 +2,10 @@
 
 use std::collections::HashSet;
 
-use super::refused;
+use super::{FileResult, refused};
 use crate::edit::elision::{self, Plainness};
 use crate::reply::path::RelPath;
 use crate::reply::task::Payload;
-use crate::report::outcome::Outcome;
 
 /// The use that a task makes of the content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +23,7 @@ pub(super) fn refuse(
     rel: &RelPath,
     old: Option<&[u8]>,
     to_be: Use,
-) -> Result<(), Box<Outcome>> {
+) -> FileResult<()> {
     if content.is_whole {
         return Ok(());
     }

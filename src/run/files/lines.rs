@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use serde_json::json;
 
 use super::edited::{Rewritten, file_text, rewrite};
-use super::failed;
 use super::left_out::{self, Use};
 use super::named_file::NamedFile;
+use super::{FileResult, failed};
 use crate::edit::newline_at;
 use crate::reply::path::RelPath;
 use crate::reply::task::Payload;
@@ -25,8 +25,7 @@ pub(super) fn append(
     content: &Payload<'_>,
     final_newline: bool,
     files: &mut dyn ProjectFiles,
-    preview: bool,
-) -> Result<Outcome, Box<Outcome>> {
+) -> FileResult {
     let file = NamedFile::perhaps_new(path, files)?;
     let whole = file_text(content, final_newline);
     let text = content.text();
@@ -38,16 +37,14 @@ pub(super) fn append(
     if files.kind(&file.place)?.is_none() {
         left_out::refuse(content, &file.rel, None, Use::Added)?;
         files.write(&file.place, &[whole.as_bytes()], None)?;
-        let diff = preview.then(|| file.diff(None, Some(whole.as_bytes())));
         return Ok(Outcome {
             message: Some("a new file".to_owned()),
             data: data(whole.len()),
             touched: file.touched(),
-            sections: diff.into_iter().collect(),
             ..Outcome::default()
         });
     }
-    rewrite(&file, files, preview, |found| {
+    rewrite(&file, files, |found| {
         let old = found.content;
         left_out::refuse(content, &file.rel, Some(old), Use::Added)?;
         let is_open = !(text.is_empty() || old.is_empty() || old.ends_with(b"\n"));
@@ -74,11 +71,10 @@ pub(super) fn replace(
     lines: &str,
     content: &Payload<'_>,
     files: &mut dyn ProjectFiles,
-    preview: bool,
-) -> Result<Outcome, Box<Outcome>> {
+) -> FileResult {
     let file = NamedFile::existing(path, files)?;
     let text = content.text();
-    rewrite(&file, files, preview, |found| {
+    rewrite(&file, files, |found| {
         let all = lines_of(found.content, content.form);
         let shown = |mut failure: Box<Outcome>| {
             failure.sections = vec![found.section(path)];
@@ -115,7 +111,7 @@ pub(super) fn replace(
 }
 
 /// The range of lines that a reply names; `open`: one of its ends may be left out.
-pub(super) fn range(lines: &str, open: bool) -> Result<LineRange, Box<Outcome>> {
+pub(super) fn range(lines: &str, open: bool) -> FileResult<LineRange> {
     let range = if open {
         LineRange::parse_open(lines)
     } else {

@@ -7,13 +7,12 @@ use serde_json::{Value, json};
 
 use super::edited::{Rewritten, TRIES, rewrite};
 use super::named_file::{FoundFile, NamedFile, check_count};
-use super::{failed, not_found, refused};
+use super::{FileResult, failed, not_found, refused};
 use crate::edit;
 use crate::reply::task::Payload;
 use crate::reply::text::{Form, Text};
 use crate::report::fault::{Fault, Sought};
 use crate::report::outcome::{Outcome, Section, Touched};
-use crate::report::repair;
 use crate::world::workspace::{FileContent, FsError, ProjectFiles};
 
 pub(super) fn replace(
@@ -21,10 +20,9 @@ pub(super) fn replace(
     search: &str,
     replace: &str,
     files: &mut dyn ProjectFiles,
-    preview: bool,
-) -> Result<Outcome, Box<Outcome>> {
+) -> FileResult {
     let search = SoughtText::new(search, Sought::Text)?;
-    splice(path, replace, files, preview, |content| {
+    splice(path, replace, files, |content| {
         let start = search.only_one(content, 0)?;
         Ok(start..start + search.text.len())
     })
@@ -35,11 +33,10 @@ pub(super) fn replace_range(
     [beginning, end]: [&str; 2],
     replace: &str,
     files: &mut dyn ProjectFiles,
-    preview: bool,
-) -> Result<Outcome, Box<Outcome>> {
+) -> FileResult {
     let beginning = SoughtText::new(beginning, Sought::Beginning)?;
     let end = SoughtText::new(end, Sought::End)?;
-    splice(path, replace, files, preview, |content| {
+    splice(path, replace, files, |content| {
         let start = beginning.only_one(content, 0)?;
         let last = end.only_one(content, start + beginning.text.len())?;
         Ok(start..last + end.text.len())
@@ -51,11 +48,10 @@ fn splice(
     path: &str,
     replace: &str,
     files: &mut dyn ProjectFiles,
-    preview: bool,
-    find: impl Fn(&[u8]) -> Result<Range<usize>, Box<Outcome>>,
-) -> Result<Outcome, Box<Outcome>> {
+    find: impl Fn(&[u8]) -> FileResult<Range<usize>>,
+) -> FileResult {
     let file = NamedFile::existing(path, files)?;
-    rewrite(&file, files, preview, |found| {
+    rewrite(&file, files, |found| {
         let range = find(found.content).map_err(|mut failure| {
             failure.sections = vec![found.section(path)];
             failure
@@ -80,7 +76,7 @@ struct SoughtText<'w> {
 }
 
 impl<'w> SoughtText<'w> {
-    fn new(text: &'w str, what: Sought) -> Result<Self, Box<Outcome>> {
+    fn new(text: &'w str, what: Sought) -> FileResult<Self> {
         let sought = Self { text, what };
         if text.is_empty() {
             let message = format!("{} is empty: write text that is in the file", sought.name());
@@ -98,7 +94,7 @@ impl<'w> SoughtText<'w> {
     }
 
     /// The place in a file where it starts, from `from` on.
-    fn only_one(&self, file: &[u8], from: usize) -> Result<usize, Box<Outcome>> {
+    fn only_one(&self, file: &[u8], from: usize) -> FileResult<usize> {
         let behind = match self.what {
             Sought::End => " after the beginning",
             Sought::Text | Sought::Beginning => "",
@@ -142,8 +138,7 @@ pub(super) fn replace_all(
     replace: &Payload<'_>,
     count: Option<usize>,
     files: &mut dyn ProjectFiles,
-    preview: bool,
-) -> Result<Outcome, Box<Outcome>> {
+) -> FileResult {
     let (search_text, replace_text) = (search.text(), replace.text());
     let texts = [
         Text::of(search, &search_text),
@@ -172,7 +167,7 @@ pub(super) fn replace_all(
             Err(FsError::Changed(_)) if attempt < TRIES => {}
             written => {
                 written?;
-                return Ok(done(&all, files, preview));
+                return Ok(done(&all));
             }
         }
     }
@@ -184,7 +179,7 @@ fn look<'p>(
     paths: &'p [Cow<'_, str>],
     [search, replace]: [Text<'_>; 2],
     files: &dyn ProjectFiles,
-) -> Result<Vec<Replaced<'p>>, Box<Outcome>> {
+) -> FileResult<Vec<Replaced<'p>>> {
     let mut all: Vec<Replaced<'_>> = Vec::new();
     let mut all_failed: Vec<(String, Box<Outcome>)> = Vec::new();
     for path in paths {
@@ -276,7 +271,7 @@ fn write(all: &[Replaced<'_>], files: &mut dyn ProjectFiles) -> Result<(), FsErr
     Ok(())
 }
 
-fn done(all: &[Replaced<'_>], files: &dyn ProjectFiles, preview: bool) -> Outcome {
+fn done(all: &[Replaced<'_>]) -> Outcome {
     let found: usize = all.iter().map(|it| it.count).sum();
     let changed: Vec<&Replaced> = all.iter().filter(|it| it.count > 0).collect();
     let each = |it: &Replaced| json!({ "path": it.file.rel.to_string(), "replacements": it.count });
@@ -290,7 +285,7 @@ fn done(all: &[Replaced<'_>], files: &dyn ProjectFiles, preview: bool) -> Outcom
             all.len()
         ),
     };
-    let (data, mut sections) = match all {
+    let (data, sections) = match all {
         [only] => (each(only), Vec::new()),
         all => {
             let line = |it: &Replaced| format!("{}: {}\n", it.file.rel, places(it.count));
@@ -300,15 +295,6 @@ fn done(all: &[Replaced<'_>], files: &dyn ProjectFiles, preview: bool) -> Outcom
             (data, vec![Section::Text(lines)])
         }
     };
-    if preview {
-        let diff = |it: &&Replaced| match files.may_show(&it.file.place) {
-            Ok(()) => {
-                repair::unified_diff(it.file.rel.as_str(), Some(&it.old.bytes), Some(&it.new))
-            }
-            Err(why) => format!("{why}\n"),
-        };
-        sections.push(Section::Text(changed.iter().map(diff).collect()));
-    }
     let touched = changed.iter().map(|it| it.file.path()).collect();
     Outcome {
         message: Some(said),

@@ -1,6 +1,7 @@
 //! Carries out file commands on [`ProjectFiles`]: tells each kind of command from the others. Runs nothing and reads no reply.
 
 mod chosen;
+mod diff;
 mod edited;
 mod fault;
 mod find;
@@ -23,8 +24,9 @@ use crate::report::wording;
 use crate::world::workspace::ProjectFiles;
 
 pub use chosen::{choices, edit_at};
+pub use diff::diff;
 pub(crate) use edited::with_edit;
-pub(crate) use fault::{failed, refused};
+pub(crate) use fault::{FileResult, failed, refused};
 pub(crate) use find::may_show;
 pub(crate) use missing::not_found;
 pub use paths::{destroyed, places, subjects};
@@ -35,28 +37,24 @@ use paths::{meant, paths_of};
 /// The number of files that one task may name.
 const MOST_FILES: usize = 1000;
 
-/// Carries out a file command. With `preview` the last section of a change is its diff. Says where a path was taken otherwise
-/// than the reply wrote it, and which file could not keep its group. A failed command has changed nothing.
+/// Carries out a file command. Says where a path was taken otherwise than the reply wrote it, and which file could not keep its
+/// group. A failed command has changed nothing.
 ///
 /// # Panics
 /// For an exec, which is none.
-pub fn perform(action: &Action<'_>, files: &mut dyn ProjectFiles, preview: bool) -> Outcome {
+pub fn perform(action: &Action<'_>, files: &mut dyn ProjectFiles) -> Outcome {
     let taken = taken_otherwise(action, files);
-    let outcome = carry_out(action, files, preview);
+    let outcome = carry_out(action, files);
     with_remarks(outcome, taken, files)
 }
 
-fn carry_out(
-    action: &Action<'_>,
-    files: &mut dyn ProjectFiles,
-    preview: bool,
-) -> Result<Outcome, Box<Outcome>> {
+fn carry_out(action: &Action<'_>, files: &mut dyn ProjectFiles) -> FileResult {
     match action {
         Action::Edit {
             path,
             change: Replacement::Literal { search, replace },
             ..
-        } => literal::replace(path, search, replace, files, preview),
+        } => literal::replace(path, search, replace, files),
         Action::Edit {
             path,
             change:
@@ -66,45 +64,43 @@ fn carry_out(
                     replace,
                 },
             ..
-        } => literal::replace_range(path, [beginning, end], replace, files, preview),
-        Action::Edit { path, change, to } => {
-            edited::edit(path, change, to.as_deref(), files, preview)
-        }
+        } => literal::replace_range(path, [beginning, end], replace, files),
+        Action::Edit { path, change, to } => edited::edit(path, change, to.as_deref(), files),
         Action::Overwrite {
             path,
             content,
             final_newline,
             only_new,
-        } => edited::overwrite(path, content, *final_newline, *only_new, files, preview),
+        } => edited::overwrite(path, content, *final_newline, *only_new, files),
         Action::Move {
             path,
             to,
             overwrite,
             exact,
-        } => moved::move_to(path, to, *overwrite, *exact, files, preview),
+        } => moved::move_to(path, to, *overwrite, *exact, files),
         Action::Delete {
             path,
             only_file,
             held,
-        } => moved::delete(path, *only_file, held, files, preview),
+        } => moved::delete(path, *only_file, held, files),
         Action::Append {
             path,
             content,
             final_newline,
-        } => lines::append(path, content, *final_newline, files, preview),
+        } => lines::append(path, content, *final_newline, files),
         Action::ReplaceAll {
             paths,
             search,
             replace,
             count,
-        } => literal::replace_all(paths, search, replace, *count, files, preview),
+        } => literal::replace_all(paths, search, replace, *count, files),
         Action::ReplaceLines {
             path,
             lines,
             content,
-        } => lines::replace(path, lines, content, files, preview),
-        Action::MakeFolder { path } => folders::make(path, files, preview),
-        Action::RemoveFolder { path } => folders::remove(path, files, preview),
+        } => lines::replace(path, lines, content, files),
+        Action::MakeFolder { path } => folders::make(path, files),
+        Action::RemoveFolder { path } => folders::remove(path, files),
         Action::Read {
             paths,
             lines,
@@ -138,7 +134,7 @@ fn carry_out(
 
 /// Adds how the paths of a task were taken, and which file could not keep its group.
 fn with_remarks(
-    outcome: Result<Outcome, Box<Outcome>>,
+    outcome: FileResult,
     taken: Option<String>,
     files: &mut dyn ProjectFiles,
 ) -> Outcome {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::path::PathBuf;
 
-use super::{MOST_FILES, failed, named, refused};
+use super::{FileResult, MOST_FILES, failed, named, refused};
 use crate::edit::{Edit, EditError};
 use crate::reply::path::RelPath;
 use crate::report::failed_edit::FailedEdit;
@@ -21,22 +21,22 @@ pub(super) struct NamedFile {
 
 impl NamedFile {
     /// The file at a path; if it is a link, the file that the link leads to.
-    pub(super) fn at(rel: RelPath, files: &dyn ProjectFiles) -> Result<Self, Box<Outcome>> {
+    pub(super) fn at(rel: RelPath, files: &dyn ProjectFiles) -> FileResult<Self> {
         let place = files.place(&rel, true)?;
         Ok(Self { rel, place })
     }
 
     /// A file that should exist. Its path cannot be a folder's.
-    pub(super) fn existing(path: &str, files: &dyn ProjectFiles) -> Result<Self, Box<Outcome>> {
+    pub(super) fn existing(path: &str, files: &dyn ProjectFiles) -> FileResult<Self> {
         Self::of(path, named::text(path, files)?, files)
     }
 
     /// A file that may be new. Its path cannot be a folder's.
-    pub(super) fn perhaps_new(path: &str, files: &dyn ProjectFiles) -> Result<Self, Box<Outcome>> {
+    pub(super) fn perhaps_new(path: &str, files: &dyn ProjectFiles) -> FileResult<Self> {
         Self::of(path, named::any(path, files)?, files)
     }
 
-    fn of(path: &str, rel: RelPath, files: &dyn ProjectFiles) -> Result<Self, Box<Outcome>> {
+    fn of(path: &str, rel: RelPath, files: &dyn ProjectFiles) -> FileResult<Self> {
         let is_folder = rel.is_root() || path.trim_end().ends_with('/');
         let file = Self::at(rel, files);
         if !is_folder {
@@ -57,11 +57,6 @@ impl NamedFile {
 
     pub(super) fn path(&self) -> PathBuf {
         self.place.path().to_owned()
-    }
-
-    /// The diff of a change, as a preview shows it.
-    pub(super) fn diff(&self, old: Option<&[u8]>, new: Option<&[u8]>) -> Section {
-        Section::Text(repair::unified_diff(self.rel.as_str(), old, new))
     }
 }
 
@@ -142,7 +137,7 @@ impl<'f> FoundFile<'f> {
 }
 
 /// Refuses a task without a file, and one with more than anybody means.
-pub(super) fn check_count(paths: &[Cow<'_, str>]) -> Result<(), Box<Outcome>> {
+pub(super) fn check_count(paths: &[Cow<'_, str>]) -> FileResult<()> {
     match paths.len() {
         0 => Err(refused("this task has no path: name the files")),
         1..=MOST_FILES => Ok(()),

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::lines::{range, split, too_few};
 use super::literal::{errors, unread};
 use super::named_file::{NamedFile, check_count};
-use super::{find, named, not_found, refused};
+use super::{FileResult, find, named, not_found, refused};
 use crate::reply::path::RelPath;
 use crate::report;
 use crate::report::outcome::{Outcome, Section, Status, Stretch};
@@ -26,7 +26,7 @@ pub(super) fn read(
     numbers: Option<&str>,
     is_lenient: bool,
     files: &dyn ProjectFiles,
-) -> Result<Outcome, Box<Outcome>> {
+) -> FileResult {
     let range = lines.map(|lines| range(lines, is_lenient)).transpose()?;
     let asked = ReadRequest {
         lines: lines.zip(range),
@@ -60,7 +60,7 @@ fn several(
     paths: &[Cow<'_, str>],
     asked: &ReadRequest<'_>,
     files: &dyn ProjectFiles,
-) -> Result<Outcome, Box<Outcome>> {
+) -> FileResult {
     check_count(paths)?;
     let listed: String = paths.iter().map(|path| format!("- {path}\n")).collect();
     let mut sections = vec![Section::Text(format!(
@@ -148,11 +148,7 @@ struct FilePart {
 
 impl ReadRequest<'_> {
     /// Lists a folder, where one is named and that is no mistake.
-    fn folder(
-        &self,
-        path: &str,
-        files: &dyn ProjectFiles,
-    ) -> Option<Result<Outcome, Box<Outcome>>> {
+    fn folder(&self, path: &str, files: &dyn ProjectFiles) -> Option<FileResult> {
         let rel = named::text(path, files).ok();
         let rel = rel.filter(|_| self.is_lenient)?;
         let place = files.place(&rel, true).ok()?;
@@ -167,7 +163,7 @@ impl ReadRequest<'_> {
     }
 
     /// Reads the part of a file that is asked for.
-    fn of(&self, path: &str, files: &dyn ProjectFiles) -> Result<ShownFile, Box<Outcome>> {
+    fn of(&self, path: &str, files: &dyn ProjectFiles) -> FileResult<ShownFile> {
         let NamedFile { rel, place } = NamedFile::existing(path, files)?;
         let bytes = match files.read(&place) {
             Err(FsError::NotFound(_)) => return Err(not_found(&rel, files)),

@@ -68,20 +68,17 @@ impl Lead {
         let is_inside = self.path.starts_with(root);
         let was_there = |link| before.is_some_and(|before| before.links.contains(link));
         let is_written = |link: &Path| trees.iter().any(|tree| link.starts_with(tree));
-        let mut links = self.links.iter();
-        let link = links.find(|link| {
-            let (at, _) = link;
-            let is_harmless = is_inside && self.files.contains(at);
-            is_written(at) && !is_harmless && !was_there(link)
-        });
-        link.map(|(at, _)| at.as_path())
+        let new = self.links.iter().filter(|link| !was_there(link));
+        let mut new = new.map(|(at, _)| at);
+        let is_harmless = |at| is_inside && self.files.contains(at);
+        let diverted = new.find(|at| is_written(at) && !is_harmless(at));
+        diverted.map(PathBuf::as_path)
     }
 
     /// The link on the way, if the path is not in this folder.
     pub fn out_of(&self, root: &Path) -> Option<&Path> {
-        let is_inside = self.path.starts_with(root);
-        let link = self.files.first().filter(|_| !is_inside);
-        link.map(PathBuf::as_path)
+        let link = self.files.first()?;
+        (!self.path.starts_with(root)).then_some(link)
     }
 }
 
@@ -165,39 +162,25 @@ pub enum NoteError {
     },
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NotText {
+    #[error("a NUL")]
     Nul,
+    #[error("not UTF-8")]
     NotUtf8,
 }
 
-impl std::fmt::Display for NotText {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            NotText::Nul => "a NUL",
-            NotText::NotUtf8 => "not UTF-8",
-        })
-    }
-}
-
 /// The step of a replacement that failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ReplaceStep {
+    #[error("clada cannot create a file beside it")]
     Create,
+    #[error("clada cannot store the new text")]
     Store,
+    #[error("clada cannot keep its owner, mode or attributes")]
     Keep,
+    #[error("clada cannot exchange it with a new file")]
     Exchange,
-}
-
-impl std::fmt::Display for ReplaceStep {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            ReplaceStep::Create => "clada cannot create a file beside it",
-            ReplaceStep::Store => "clada cannot store the new text",
-            ReplaceStep::Keep => "clada cannot keep its owner, mode or attributes",
-            ReplaceStep::Exchange => "clada cannot exchange it with a new file",
-        })
-    }
 }
 
 impl ReplaceStep {
@@ -299,18 +282,19 @@ impl NoteFile {
             if attempt > 0 {
                 sleep(STEP * 2_u32.pow(attempt));
             }
-            let look = match self.folder()? {
-                Some(folder) => self.look_in(&folder)?,
-                None => ReadAttempt::Missing,
-            };
-            match look {
+            match self.look_in(self.folder()?.as_ref())? {
                 ReadAttempt::Missing => return Ok(NoteReading::Missing),
                 ReadAttempt::Moving => {}
-                ReadAttempt::Still(still) => {
+                ReadAttempt::Still {
+                    text,
+                    no_writer,
+                    changed_ms,
+                    ..
+                } => {
                     return Ok(NoteReading::Text {
-                        text: still.text?,
-                        no_writer: still.no_writer,
-                        changed_ms: still.changed_ms,
+                        text: text?,
+                        no_writer,
+                        changed_ms,
                     });
                 }
             }
@@ -342,7 +326,10 @@ impl NoteFile {
         }
     }
 
-    fn look_in(&self, folder: &OpenFolder) -> Result<ReadAttempt, NoteError> {
+    fn look_in(&self, folder: Option<&OpenFolder>) -> Result<ReadAttempt, NoteError> {
+        let Some(folder) = folder else {
+            return Ok(ReadAttempt::Missing);
+        };
         let file = match self.open(folder, &self.path) {
             Ok(Some(file)) => file,
             Ok(None) => return Ok(ReadAttempt::Missing),
@@ -357,17 +344,18 @@ impl NoteFile {
         let no_writer = lease::no_writer(&file);
         let after = self.stat(&file)?;
         let there = folder.metadata(&self.path).ok();
-        if stamp(&before) != stamp(&after)
-            || there.is_none_or(|there| stamp(&there) != stamp(&after))
+        if [Some(before), there]
+            .iter()
+            .any(|it| it.as_ref().map(stamp) != Some(stamp(&after)))
         {
             return Ok(ReadAttempt::Moving);
         }
-        Ok(ReadAttempt::Still(StillText {
+        Ok(ReadAttempt::Still {
             file,
             text,
             no_writer,
             changed_ms: changed_ms(&after),
-        }))
+        })
     }
 
     /// Reads into one buffer, which becomes the text; no second copy.
@@ -465,15 +453,13 @@ enum ReadAttempt {
     Missing,
     /// It changed while it was read.
     Moving,
-    Still(StillText),
-}
-
-/// A text that did not change while it was read; see [`NoteReading::Text`].
-struct StillText {
-    file: File,
-    text: Result<String, NoteError>,
-    no_writer: Option<bool>,
-    changed_ms: i64,
+    /// It did not; see [`NoteReading::Text`].
+    Still {
+        file: File,
+        text: Result<String, NoteError>,
+        no_writer: Option<bool>,
+        changed_ms: i64,
+    },
 }
 
 fn changed_ms(meta: &Metadata) -> i64 {

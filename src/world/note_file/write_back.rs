@@ -114,18 +114,18 @@ impl NoteFile {
             // Asked before the look, so that the last look is a late one.
             let over = |limit| self.hurry.is_over(start + limit);
             let (missing, busy) = (over(MISSING), over(BEFORE));
-            let look = match &folder {
-                Some(folder) => self.look_in(folder)?,
-                None => ReadAttempt::Missing,
-            };
-            match look {
+            match self.look_in(folder.as_ref())? {
                 ReadAttempt::Missing if missing => return Err(self.gone()),
                 ReadAttempt::Moving if busy => return Err(self.unsteady()),
-                ReadAttempt::Still(still)
-                    if (still.no_writer != Some(false) || busy)
-                        && let Some(folder) = folder =>
+                ReadAttempt::Still {
+                    file,
+                    text,
+                    no_writer,
+                    ..
+                } if (no_writer != Some(false) || busy)
+                    && let Some(folder) = folder =>
                 {
-                    return Ok((folder, still.file, still.text?));
+                    return Ok((folder, file, text?));
                 }
                 _ => sleep(STEP),
             }
@@ -339,16 +339,12 @@ impl NoteFile {
         merge: &mut dyn FnMut(&str) -> String,
     ) -> Result<WriteBack, NoteError> {
         let before = self.text_of(file)?;
-        let text = merge(&before);
-        let others = before != expected;
-        let saved = Vec::new();
-        let same = text == before;
         let done = WriteBack {
-            text,
-            others,
-            saved,
+            text: merge(&before),
+            others: before != expected,
+            saved: Vec::new(),
         };
-        if same {
+        if done.text == before {
             return Ok(done);
         }
         let backup = self.make(folder, &before, file, true)?;

@@ -17,7 +17,7 @@
 use notify::event::{AccessKind, AccessMode, EventKind, ModifyKind, RenameMode};
 use notify::{Config, Event, PollWatcher, RecommendedWatcher, RecursiveMode, Watcher as _};
 use notify_debouncer_full::{DebounceEventResult, Debouncer, NoCache, new_debouncer_opt};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -138,7 +138,7 @@ struct Subscriber {
 
 impl Hub {
     fn told(&self) -> MutexGuard<'_, Subscriptions> {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.told)
     }
 
     /// Watches a directory for somebody; `None` if it is not there.
@@ -147,7 +147,7 @@ impl Hub {
         let Some(directory) = directory_at(path) else {
             return Ok(None);
         };
-        let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut events = locked(&self.events);
         let events = match &mut *events {
             Some(events) => events,
             none => none.insert(self.start()?),
@@ -179,7 +179,7 @@ impl Hub {
     /// Nobody is told for this one any more; directories that nobody else wants are not watched.
     fn leave(&self, subscriber: &Arc<Subscriber>) {
         let leaving = Arc::downgrade(subscriber);
-        let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut events = locked(&self.events);
         for path in &subscriber.directories {
             let is_last = {
                 let mut told = self.told();
@@ -201,7 +201,7 @@ impl Hub {
         let told = Arc::downgrade(&self.told);
         let handler = move |result: notify::Result<Event>| {
             if let Some(told) = told.upgrade() {
-                let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut told = locked(&told);
                 match result {
                     Ok(event) => tell(&mut told, &event),
                     Err(_) => tell_all(&mut told, Signal::Changing),
@@ -212,6 +212,11 @@ impl Hub {
         scarce::check_thread().map_err(notify::Error::io)?;
         RecommendedWatcher::new(handler, Config::default())
     }
+}
+
+/// Locks; the value that a thread left which failed is as good as any.
+fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Tells of an event those whom it is about.
@@ -254,13 +259,12 @@ impl Watcher {
     /// # Errors
     /// Where a directory is not there or none, and where the system does not let it be watched.
     pub fn start(hub: &Hub, places: &[PathBuf], mode: WatchMode) -> Result<Watcher, WatchError> {
-        let directories = directories(places);
-        for path in &directories {
-            check(path)?;
-        }
+        let directories = places.iter().filter_map(|place| place.parent());
+        let directories: BTreeSet<PathBuf> = directories.map(Path::to_owned).collect();
+        directories.iter().try_for_each(|path| check(path))?;
         let subscriber = Arc::new(Subscriber {
             places: places.to_vec(),
-            directories,
+            directories: directories.into_iter().collect(),
             mailbox: Mailbox::default(),
         });
         let (source, watched, every) = match mode {
@@ -441,7 +445,7 @@ fn tell_of_mounts(told: &Arc<Mutex<Subscriptions>>) {
             let Some(told) = told.upgrade() else {
                 return;
             };
-            let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut told = locked(&told);
             for directions in told.values_mut() {
                 directions.directory = None;
             }
@@ -489,7 +493,7 @@ struct Mailbox {
 
 impl Mailbox {
     fn post(&self, signal: Signal) {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = locked(&self.waiting);
         *waiting = waiting.max(Some(signal));
         self.filled.notify_one();
     }
@@ -498,7 +502,7 @@ impl Mailbox {
     async fn has_one(&self) {
         loop {
             let filled = self.filled.notified();
-            let waiting = *self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+            let waiting = *locked(&self.waiting);
             if waiting.is_some() {
                 return;
             }
@@ -507,8 +511,7 @@ impl Mailbox {
     }
 
     fn take(&self) -> Option<Signal> {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        waiting.take()
+        locked(&self.waiting).take()
     }
 }
 
@@ -570,29 +573,14 @@ impl Settle {
     }
 }
 
-fn directories(places: &[PathBuf]) -> Vec<PathBuf> {
-    let mut directories: Vec<_> = places
-        .iter()
-        .filter_map(|place| place.parent())
-        .map(Path::to_owned)
-        .collect();
-    directories.sort();
-    directories.dedup();
-    directories
-}
-
 fn check(directory: &Path) -> Result<(), WatchError> {
     let path = directory.to_owned();
-    match directory.metadata() {
+    let found = directory.metadata();
+    match found.map_err(|error| (error.kind(), error)) {
         Ok(meta) if meta.is_dir() => Ok(()),
-        Ok(_) => Err(WatchError::NotADirectory { path }),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            Err(WatchError::NoDirectory { path })
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
-            Err(WatchError::NotADirectory { path })
-        }
-        Err(error) => Err(explain(path, notify::Error::io(error))),
+        Ok(_) | Err((io::ErrorKind::NotADirectory, _)) => Err(WatchError::NotADirectory { path }),
+        Err((io::ErrorKind::NotFound, _)) => Err(WatchError::NoDirectory { path }),
+        Err((_, error)) => Err(explain(path, notify::Error::io(error))),
     }
 }
 

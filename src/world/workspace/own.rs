@@ -36,9 +36,7 @@ pub(super) enum Concern {
 }
 
 impl Own {
-    pub(super) fn new(mut places: Vec<PathBuf>, root: &Path) -> Self {
-        places.sort();
-        places.dedup();
+    pub(super) fn new(places: Vec<PathBuf>, root: &Path) -> Self {
         let above = root.ancestors().filter_map(followed).collect();
         Self { places, above }
     }

@@ -113,12 +113,12 @@ impl ProjectFiles for Preview<'_> {
 
     fn read(&self, place: &ResolvedPath) -> Result<FileContent, FsError> {
         self.disk.allowed(Access::Read, place)?;
-        self.content(place, Disk::shown)
+        self.content(place, Disk::read)
     }
 
     fn read_to_change(&self, place: &ResolvedPath) -> Result<FileContent, FsError> {
         self.disk.allowed(Access::Write, place)?;
-        self.content(place, Disk::sized)
+        self.content(place, Disk::read_to_change)
     }
 
     fn write(
@@ -225,14 +225,11 @@ impl Preview<'_> {
         let inside = self.inside(&place.0).map(|(path, _)| path);
         for path in inside.chain([&place.0]) {
             let inner = ResolvedPath(path.clone());
-            match to {
-                None => self.disk.allowed(Access::Write, &inner)?,
-                Some(to) => self.disk.may_move(&inner, &inner.moved(place, to))?,
-            }
+            self.disk.may_go(&inner, place, to)?;
         }
         match self.node(&place.0) {
             PreviewNode::Absent => return Err(FsError::NotFound(show(place))),
-            PreviewNode::Disk(on_disk) => self.disk.check_removal(&on_disk, to)?,
+            PreviewNode::Disk(on_disk) => drop(self.disk.check_removal(&on_disk, to)?),
             PreviewNode::File(_) | PreviewNode::Folder => {}
         }
         self.changes.retain(|path, _| !path.starts_with(&place.0));
@@ -254,6 +251,26 @@ impl Preview<'_> {
             }
         }
         files
+    }
+
+    /// The content of the file at a path relative to the root, as a task is shown it; `None` where nothing is.
+    ///
+    /// # Errors
+    /// See [`ProjectFiles::read`].
+    pub fn shown(&self, path: &Path) -> Result<Option<Vec<u8>>, FsError> {
+        let place = ResolvedPath(path.to_owned());
+        match self.kind(&place)? {
+            Some(_) => Ok(Some(self.read(&place)?.bytes)),
+            None => Ok(None),
+        }
+    }
+
+    /// The content that a change gave the file at a path.
+    pub fn written(&self, path: &Path) -> Option<&[u8]> {
+        match self.changes.get(path) {
+            Some(PreviewNode::File(bytes)) => Some(bytes),
+            _ => None,
+        }
     }
 
     pub fn is_folder(&self, path: &Path) -> bool {

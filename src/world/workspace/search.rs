@@ -4,9 +4,10 @@
 use std::ffi::OsStr;
 use std::io::{self, Read};
 use std::ops::Range;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 
@@ -122,7 +123,6 @@ impl Disk {
     ) -> SearchHits {
         let own = self.own_files();
         let next = AtomicUsize::new(0);
-        let found = Mutex::new(Vec::new());
         let work = || {
             let mut worker = Worker::new(self, search, &own, until);
             let mut here = Vec::new();
@@ -142,23 +142,20 @@ impl Disk {
                     here.push((index, searched));
                 }
             }
-            found
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .append(&mut here);
+            here
         };
         let workers = thread::available_parallelism().map_or(1, usize::from);
-        match workers.min(paths.len().div_ceil(SHARE)) {
-            0 | 1 => work(),
-            workers => thread::scope(|scope| {
-                for _ in 1..workers {
-                    // Those that can be had: each takes what is left.
-                    let _ = thread::Builder::new().spawn_scoped(scope, work);
-                }
-                work();
-            }),
-        }
-        let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let workers = workers.min(paths.len().div_ceil(SHARE));
+        let mut found = thread::scope(|scope| {
+            // Those that can be had: each takes what is left.
+            let start = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
+            let others: Vec<_> = (1..workers).filter_map(start).collect();
+            let mut found = work();
+            for other in others {
+                found.extend(other.join().unwrap_or_else(|panic| resume_unwind(panic)));
+            }
+            found
+        });
         found.sort_by_key(|(index, _)| *index);
         let mut hits = SearchHits::default();
         for (index, searched) in found {

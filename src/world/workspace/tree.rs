@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use cap_fs_ext::DirExt;
-use cap_std::fs::{Dir, MetadataExt};
+use cap_std::fs::{Dir, DirEntry, MetadataExt};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use rustix::fs::{FileType, Mode, OFlags, open};
 
@@ -116,28 +116,19 @@ impl Disk {
     /// Reads the rules of git in the folders above one, also those of its repository outside the root.
     fn rules_above(&self, base: &Path) -> Vec<Gitignore> {
         let root = Path::new(&self.spellings().canonical);
-        let mut rules = Vec::new();
+        let inside = |dir: &Path| rules_of(&*self.folder(dir).ok()?, &root.join(dir));
+        let outside = |dir: &Path| parsed(dir, &[rules_at(&dir.join(".gitignore"))?]);
+        let mut rules: Vec<Gitignore> = base.ancestors().skip(1).filter_map(inside).collect();
         if let Some(top) = root.ancestors().find(|dir| dir.join(".git").exists()) {
-            let exclude =
-                sandbox::shared_dir(root).and_then(|dir| rules_at(&dir.join("info/exclude")));
+            let between = root.ancestors().skip(1);
+            let between = between.take_while(|dir| dir.starts_with(top));
+            rules.extend(between.filter_map(outside));
+            let exclude = sandbox::shared_dir(root);
+            let exclude = exclude.and_then(|dir| rules_at(&dir.join("info/exclude")));
             rules.extend(exclude.and_then(|lines| parsed(top, &[lines])));
-            let mut between: Vec<&Path> = root
-                .ancestors()
-                .skip(1)
-                .take_while(|dir| dir.starts_with(top))
-                .collect();
-            between.reverse();
-            rules.extend(between.into_iter().filter_map(|dir| {
-                let lines = rules_at(&dir.join(".gitignore"))?;
-                parsed(dir, &[lines])
-            }));
         }
-        let mut inside: Vec<&Path> = base.ancestors().skip(1).collect();
-        inside.reverse();
-        rules.extend(inside.into_iter().filter_map(|dir| {
-            let folder = self.folder(dir).ok()?;
-            rules_of(&folder, &root.join(dir))
-        }));
+        // The outermost comes first.
+        rules.reverse();
         rules
     }
 }
@@ -259,12 +250,15 @@ fn parsed(folder: &Path, texts: &[String]) -> Option<Gitignore> {
 
 /// The names in a folder, sorted, with what the folder says that they are.
 fn names(folder: &Dir) -> io::Result<Vec<(OsString, FileKind)>> {
-    let mut names = Vec::new();
-    for entry in folder.entries()? {
+    let named = |entry: io::Result<DirEntry>| {
         let entry = entry?;
-        names.push((entry.file_name(), kind(entry.file_type()?)));
-    }
-    names.sort_by(|a, b| a.0.cmp(&b.0));
+        Ok((entry.file_name(), kind(entry.file_type()?)))
+    };
+    let mut names = folder
+        .entries()?
+        .map(named)
+        .collect::<io::Result<Vec<_>>>()?;
+    names.sort_by(|(one, _), (other, _)| one.cmp(other));
     Ok(names)
 }
 
