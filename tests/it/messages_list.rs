@@ -279,7 +279,7 @@ const WITHOUT_CASE: &[Without] = &[
         why: "after 30 seconds",
     },
     Without {
-        file: "src/run/files/moved.rs",
+        file: "src/run/files/edited.rs",
         text: "but not edited",
         why: "the file system fails between two renames",
     },
