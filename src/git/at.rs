@@ -58,8 +58,12 @@ pub(super) fn opened(place: &Path) -> Option<File> {
 
 /// The content of a regular file that has no more bytes than this.
 pub(super) fn content(place: &Path, most: u64) -> Option<Vec<u8>> {
+    let file = opened(place)?;
+    if file.metadata().ok()?.len() > most {
+        return None;
+    }
     let mut bytes = Vec::new();
-    let mut file = opened(place)?.take(most.saturating_add(1));
+    let mut file = file.take(most.saturating_add(1));
     file.read_to_end(&mut bytes).ok()?;
     (bytes.len() as u64 <= most).then_some(bytes)
 }

@@ -29,8 +29,10 @@ impl Snapshots {
         let prepared = self
             .store
             .prepare(scope, since.as_ref(), &mut self.untracked)?;
-        let tip = self.store.tip()?.map(|tip| tip.tree_id());
-        let tree = prepared.tree.or(since.map(|tree| tree.id())).or(tip);
+        let tree = match prepared.tree.or(since.map(|tree| tree.id())) {
+            None => self.store.tip()?.map(|tip| tip.tree_id()),
+            seen => seen,
+        };
         let left_out = self.left_out_now(paths.unwrap_or_default());
         if !self.store.is_private() {
             self.leave_unsaved(left_out, paths.is_none())?;

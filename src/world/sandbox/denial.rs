@@ -72,7 +72,7 @@ pub fn unsaved_setting(fence: &Fence, dir: &Path, stderr: &str) -> Option<String
         let (name, why) = rest.rsplit_once(": ")?;
         // git names it as seen from the top of the repository.
         let is_guarded = |base: &Path| is_in(&real(&base.join(name)), &guards);
-        (is_refusal(why) && (is_guarded(dir) || is_guarded(&fence.root))).then(|| {
+        (is_refusal(&why.to_lowercase()) && (is_guarded(dir) || is_guarded(&fence.root))).then(|| {
             format!(
                 "⚠ exec may not change `{name}`, so git saved no setting there (such as the upstream of `git push -u`): run it \
                  again in your own terminal"
@@ -81,8 +81,8 @@ pub fn unsaved_setting(fence: &Fence, dir: &Path, stderr: &str) -> Option<String
     })
 }
 
+/// True if a text in small letters says that something was refused.
 fn is_refusal(text: &str) -> bool {
-    let text = text.to_lowercase();
     REFUSALS.iter().any(|refusal| text.contains(refusal))
 }
 
