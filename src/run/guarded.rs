@@ -5,11 +5,13 @@ use std::path::PathBuf;
 
 use super::saving::SavedTree;
 use crate::git::Snapshots;
+use crate::reply::path::{PathError, RelPath};
+use crate::world::attributes::Regrouped;
 use crate::world::workspace::{Disk, FileContent, FileKind, FsError, ProjectFiles, ResolvedPath};
 
 /// The files on the disk, and what the last save of them saw, where that is known.
 pub(super) struct GuardedFiles<'g> {
-    pub(super) disk: &'g Disk,
+    pub(super) disk: &'g mut Disk,
     pub(super) seen: Option<(&'g Snapshots, &'g SavedTree)>,
     /// The paths that tasks have changed since.
     pub(super) unsaved: &'g [PathBuf],
@@ -39,8 +41,28 @@ impl GuardedFiles<'_> {
 }
 
 impl ProjectFiles for GuardedFiles<'_> {
-    fn disk(&self) -> &Disk {
-        self.disk
+    fn parse(&self, text: &str) -> Result<RelPath, PathError> {
+        self.disk.parse(text)
+    }
+
+    fn place(&self, path: &RelPath, follow: bool) -> Result<ResolvedPath, FsError> {
+        self.disk.place(path, follow)
+    }
+
+    fn kind(&self, place: &ResolvedPath) -> Result<Option<FileKind>, FsError> {
+        self.disk.kind(place)
+    }
+
+    fn read(&self, place: &ResolvedPath) -> Result<FileContent, FsError> {
+        self.disk.read(place)
+    }
+
+    fn read_to_change(&self, place: &ResolvedPath) -> Result<FileContent, FsError> {
+        self.disk.read_to_change(place)
+    }
+
+    fn may_show(&self, place: &ResolvedPath) -> Result<(), FsError> {
+        self.disk.may_show(place)
     }
 
     fn write(
@@ -85,5 +107,25 @@ impl ProjectFiles for GuardedFiles<'_> {
         self.check(from)?;
         self.check(to)?;
         self.disk.rename(from, to, overwrite)
+    }
+
+    fn make_folder(&mut self, place: &ResolvedPath) -> Result<bool, FsError> {
+        self.disk.make_folder(place)
+    }
+
+    fn remove_folder(&mut self, place: &ResolvedPath) -> Result<(), FsError> {
+        self.disk.remove_folder(place)
+    }
+
+    fn names(&self, dir: &ResolvedPath) -> Vec<String> {
+        self.disk.names(dir)
+    }
+
+    fn regrouped(&mut self) -> Vec<(ResolvedPath, Regrouped)> {
+        self.disk.regrouped()
+    }
+
+    fn disk(&self) -> &Disk {
+        self.disk
     }
 }

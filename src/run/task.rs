@@ -20,7 +20,7 @@ use crate::world::workspace::{Disk, FileKind, ProjectFiles};
 impl Runner {
     /// Carries out a task. With `keeps` also tells what its targets were and are.
     pub(super) async fn run_task(
-        &self,
+        &mut self,
         task: &JobTask<'_>,
         keeps: bool,
         saving: &Saving<'_>,
@@ -106,7 +106,7 @@ impl Runner {
     }
 
     fn file_task(
-        &self,
+        &mut self,
         action: &Action<'_>,
         plan: &TaskPlan,
         saving: &Saving<'_>,
@@ -114,7 +114,7 @@ impl Runner {
     ) -> Outcome {
         let performed = catch_unwind(AssertUnwindSafe(|| {
             let mut files = GuardedFiles {
-                disk: &self.disk,
+                disk: &mut self.disk,
                 seen: saving.seen(),
                 unsaved: saving.unsaved(),
             };

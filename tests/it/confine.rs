@@ -10,10 +10,13 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use clada::reply::path::{PathError, RelPath};
 use clada::reply::scan::scan;
 use clada::report::outcome::{Outcome, Section, Status};
 use clada::run::files;
-use clada::world::workspace::{Disk, FileContent, FsError, Preview, ProjectFiles, ResolvedPath};
+use clada::world::workspace::{
+    Disk, FileContent, FileKind, FsError, Preview, ProjectFiles, ResolvedPath,
+};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::path::Arg;
 
@@ -693,15 +696,31 @@ fn folders_that_are_hard_to_delete() {
 
 /// A disk on which somebody else saves the file right after it was read.
 struct Busy<'d> {
-    disk: &'d Disk,
+    disk: &'d mut Disk,
     file: PathBuf,
     saves: usize,
     saved: AtomicUsize,
 }
 
 impl ProjectFiles for Busy<'_> {
-    fn disk(&self) -> &Disk {
-        self.disk
+    fn parse(&self, text: &str) -> Result<RelPath, PathError> {
+        self.disk.parse(text)
+    }
+
+    fn place(&self, path: &RelPath, follow: bool) -> Result<ResolvedPath, FsError> {
+        self.disk.place(path, follow)
+    }
+
+    fn kind(&self, place: &ResolvedPath) -> Result<Option<FileKind>, FsError> {
+        self.disk.kind(place)
+    }
+
+    fn read(&self, place: &ResolvedPath) -> Result<FileContent, FsError> {
+        self.disk.read(place)
+    }
+
+    fn may_show(&self, place: &ResolvedPath) -> Result<(), FsError> {
+        self.disk.may_show(place)
     }
 
     fn read_to_change(&self, place: &ResolvedPath) -> Result<FileContent, FsError> {
@@ -726,6 +745,44 @@ impl ProjectFiles for Busy<'_> {
         }
         content
     }
+
+    fn write(
+        &mut self,
+        place: &ResolvedPath,
+        parts: &[&[u8]],
+        expected: Option<&FileContent>,
+    ) -> Result<(), FsError> {
+        self.disk.write(place, parts, expected)
+    }
+
+    fn remove(&mut self, place: &ResolvedPath) -> Result<(), FsError> {
+        self.disk.remove(place)
+    }
+
+    fn rename(
+        &mut self,
+        from: &ResolvedPath,
+        to: &ResolvedPath,
+        overwrite: bool,
+    ) -> Result<(), FsError> {
+        self.disk.rename(from, to, overwrite)
+    }
+
+    fn make_folder(&mut self, place: &ResolvedPath) -> Result<bool, FsError> {
+        self.disk.make_folder(place)
+    }
+
+    fn remove_folder(&mut self, place: &ResolvedPath) -> Result<(), FsError> {
+        self.disk.remove_folder(place)
+    }
+
+    fn names(&self, dir: &ResolvedPath) -> Vec<String> {
+        self.disk.names(dir)
+    }
+
+    fn disk(&self) -> &Disk {
+        self.disk.disk()
+    }
 }
 
 #[test]
@@ -733,9 +790,9 @@ fn an_edit_starts_over_when_somebody_saved_meanwhile() {
     for saves in 0..5 {
         let place = Setting::new();
         place.project.write("f.txt", "0 saves\nold\n");
-        let disk = place.disk();
+        let mut disk = place.disk();
         let mut busy = Busy {
-            disk: &disk,
+            disk: &mut disk,
             file: place.project.path("f.txt"),
             saves,
             saved: AtomicUsize::new(0),

@@ -7,7 +7,7 @@
 use std::ffi::{OsStr, OsString};
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt};
 use cap_std::ambient_authority;
@@ -21,9 +21,10 @@ use rustix::fs::{AtFlags, RenameFlags};
 use super::entry::{io_error, last, rename_at, show, stamp, unused_name};
 use super::flush::Flush;
 use super::own::{Concern, Id, Own, PlaceIds, id};
+use super::removal::{Removal, check_tree};
 use super::replace::{replace_any, replace_expected};
 use super::walk::{StepKind, walk};
-use super::{FileContent, FileKind, FsError, ResolvedPath};
+use super::{FileContent, FileKind, FsError, ProjectFiles, ResolvedPath};
 use crate::policy::paths::{Access, Paths};
 use crate::reply::path::{RelPath, Spellings};
 use crate::world::attributes::{self, Regrouped};
@@ -52,6 +53,14 @@ const LARGEST: u64 = 4 * 1024 * 1024 * 1024;
 /// Memory is had for no more of a file before it is read, in bytes.
 const AT_ONCE: usize = 64 * 1024 * 1024;
 
+/// The bounds of what tasks may do.
+struct TaskLimits {
+    /// The largest file that a task reads or writes, in bytes.
+    largest: u64,
+    /// The paths that tasks may read and change; all where there is none.
+    paths: Option<Paths>,
+}
+
 /// The files under one root.
 pub struct Disk {
     /// Shared: it is not duplicated for each walk.
@@ -61,13 +70,10 @@ pub struct Disk {
     root_id: Id,
     spellings: Spellings,
     own: Own,
-    /// The largest file that a task reads or writes, in bytes.
-    largest: u64,
-    /// The paths that tasks may read and change; all where there is none.
-    paths: Option<Paths>,
-    flush: Mutex<Flush>,
+    limits: TaskLimits,
+    flush: Flush,
     /// The files whose group could not be kept, until they are asked for.
-    regrouped: Mutex<Vec<(ResolvedPath, Regrouped)>>,
+    regrouped: Vec<(ResolvedPath, Regrouped)>,
 }
 
 impl Disk {
@@ -96,10 +102,12 @@ impl Disk {
                 home: home.as_deref().map(text),
             },
             own: Own::new(protected, &canonical),
-            largest: u64::MAX,
-            paths: None,
-            flush: Mutex::default(),
-            regrouped: Mutex::default(),
+            limits: TaskLimits {
+                largest: u64::MAX,
+                paths: None,
+            },
+            flush: Flush::default(),
+            regrouped: Vec::new(),
         })
     }
 
@@ -130,26 +138,26 @@ impl Disk {
 
     /// No task reads or writes a file of more bytes from now on.
     pub fn limit(&mut self, largest: u64) {
-        self.largest = largest;
+        self.limits.largest = largest;
     }
 
     /// Refused where more is to be written than a file may have.
     pub(super) fn check_size(&self, place: &ResolvedPath, parts: &[&[u8]]) -> Result<(), FsError> {
         let size = parts.iter().map(|part| part.len() as u64).sum();
-        if size > self.largest {
-            return Err(too_large(place, size, self.largest, false));
+        if size > self.limits.largest {
+            return Err(too_large(place, size, self.limits.largest, false));
         }
         Ok(())
     }
 
     /// Lets tasks read and change no more than this from now on.
     pub fn obey(&mut self, paths: Paths) {
-        self.paths = Some(paths);
+        self.limits.paths = Some(paths);
     }
 
     /// Refuses a task that may not read, or change, what is at a place.
     pub(super) fn allowed(&self, access: Access, place: &ResolvedPath) -> Result<(), FsError> {
-        let paths = self.paths.as_ref();
+        let paths = self.limits.paths.as_ref();
         let Some(denial) = paths.and_then(|paths| paths.refuses(access, &place.0)) else {
             return Ok(());
         };
@@ -160,14 +168,34 @@ impl Disk {
         })
     }
 
+    /// Refuses a task that may not move something to another place: the move must not show what tasks may not read.
+    pub(super) fn may_move(&self, from: &ResolvedPath, to: &ResolvedPath) -> Result<(), FsError> {
+        self.allowed(Access::Write, from)?;
+        self.allowed(Access::Write, to)?;
+        if self.allowed(Access::Read, from).is_err() && self.allowed(Access::Read, to).is_ok() {
+            return Err(FsError::WouldShow(show(from), show(to)));
+        }
+        Ok(())
+    }
+
     /// The content of a file, whatever a task may do with it and however large its files may be.
     pub(super) fn content(&self, place: &ResolvedPath) -> Result<FileContent, FsError> {
         self.read_up_to(place, LARGEST, open_sole)
     }
 
+    /// The content of a file that is not too large, for changing it.
+    pub(super) fn sized(&self, place: &ResolvedPath) -> Result<FileContent, FsError> {
+        self.read_up_to(place, self.limits.largest, open_sole)
+    }
+
+    /// The same for no more than showing it: it may have other names too, as in pnpm's `node_modules`.
+    pub(super) fn shown(&self, place: &ResolvedPath) -> Result<FileContent, FsError> {
+        self.read_up_to(place, self.limits.largest, open_regular)
+    }
+
     /// Ends a batch: what was changed is on its way to the disk.
-    pub fn settle(&self) {
-        locked(&self.flush).hand_over();
+    pub fn settle(&mut self) {
+        self.flush.hand_over();
     }
 
     /// The identities of clada's own files, as far as they exist.
@@ -284,6 +312,23 @@ impl Disk {
         replaceable(&dir, place).map(drop)
     }
 
+    /// Refuses what would be refused where something is deleted from this place or moved, for a preview.
+    pub(super) fn check_removal(
+        &self,
+        place: &ResolvedPath,
+        to: Option<&ResolvedPath>,
+    ) -> Result<(), FsError> {
+        let (dir, found) = self.way_to_existing(place)?;
+        match to {
+            None => check_tree(&dir, &found, place, Removal::Delete, &|place| {
+                self.allowed(Access::Write, place)
+            }),
+            Some(to) => check_tree(&dir, &found, place, Removal::Move, &|inner| {
+                self.may_move(inner, &inner.moved(place, to))
+            }),
+        }
+    }
+
     /// The content of a file that has no more bytes than this.
     fn read_up_to(
         &self,
@@ -310,10 +355,10 @@ impl Disk {
         Ok(FileContent { bytes, stamp })
     }
 
-    /// Writes a file as [`Self::write`] does, and returns its group if that could not be kept; `runs` says whether it may be
+    /// Writes a file as [`ProjectFiles::write`] does, and returns its group if that could not be kept; `runs` says whether it may be
     /// executed, where that is known.
     pub(super) fn write_file(
-        &self,
+        &mut self,
         place: &ResolvedPath,
         parts: &[&[u8]],
         expected: Option<&FileContent>,
@@ -356,7 +401,7 @@ impl Disk {
         made.keep();
         if let Some(written) = written {
             let size = parts.iter().map(|part| part.len() as u64).sum();
-            locked(&self.flush).begin(written.into_std(), size);
+            self.flush.begin(written.into_std(), size);
         }
         Ok(regrouped)
     }
@@ -405,9 +450,8 @@ fn replaceable(dir: &Dir, place: &ResolvedPath) -> Result<Option<(File, Metadata
     Ok(Some(file))
 }
 
-/// The operations of [`super::ProjectFiles`], on the disk.
-impl Disk {
-    pub(crate) fn place(&self, path: &RelPath, follow: bool) -> Result<ResolvedPath, FsError> {
+impl ProjectFiles for Disk {
+    fn place(&self, path: &RelPath, follow: bool) -> Result<ResolvedPath, FsError> {
         // The folder that was looked into last stays open: a walk mostly goes down one by one.
         let mut last: Option<(PathBuf, Arc<Dir>)> = None;
         walk(path, follow, &self.spellings, |path| {
@@ -428,7 +472,7 @@ impl Disk {
         })
     }
 
-    pub(crate) fn kind(&self, place: &ResolvedPath) -> Result<Option<FileKind>, FsError> {
+    fn kind(&self, place: &ResolvedPath) -> Result<Option<FileKind>, FsError> {
         let Some(name) = place.0.file_name() else {
             return Ok(Some(FileKind::Dir));
         };
@@ -438,19 +482,18 @@ impl Disk {
         Ok(found.map(|found| kind(found.file_type())))
     }
 
-    pub(crate) fn read(&self, place: &ResolvedPath) -> Result<FileContent, FsError> {
+    fn read(&self, place: &ResolvedPath) -> Result<FileContent, FsError> {
         self.allowed(Access::Read, place)?;
-        // It may have other names too, as in pnpm's `node_modules`.
-        self.read_up_to(place, self.largest, open_regular)
+        self.shown(place)
     }
 
-    pub(crate) fn read_to_change(&self, place: &ResolvedPath) -> Result<FileContent, FsError> {
+    fn read_to_change(&self, place: &ResolvedPath) -> Result<FileContent, FsError> {
         self.allowed(Access::Write, place)?;
-        self.read_up_to(place, self.largest, open_sole)
+        self.sized(place)
     }
 
-    pub(crate) fn write(
-        &self,
+    fn write(
+        &mut self,
         place: &ResolvedPath,
         parts: &[&[u8]],
         expected: Option<&FileContent>,
@@ -459,13 +502,16 @@ impl Disk {
         self.check_size(place, parts)?;
         let regrouped = self.write_file(place, parts, expected, None)?;
         let regrouped = regrouped.map(|group| (place.clone(), group));
-        locked(&self.regrouped).extend(regrouped);
+        self.regrouped.extend(regrouped);
         Ok(())
     }
 
-    pub(crate) fn remove(&self, place: &ResolvedPath) -> Result<(), FsError> {
+    fn remove(&mut self, place: &ResolvedPath) -> Result<(), FsError> {
         let fail = |e| io_error("delete", place, e);
-        let (dir, found) = self.check_removal(place, None)?;
+        let (dir, found) = self.way_to_existing(place)?;
+        check_tree(&dir, &found, place, Removal::Delete, &|place| {
+            self.allowed(Access::Write, place)
+        })?;
         let name = last(place)?;
         if !found.is_dir() {
             return dir.remove_file(name).map_err(fail);
@@ -480,13 +526,16 @@ impl Disk {
         })
     }
 
-    pub(crate) fn rename(
-        &self,
+    fn rename(
+        &mut self,
         from: &ResolvedPath,
         to: &ResolvedPath,
         overwrite: bool,
     ) -> Result<(), FsError> {
-        let (source, found) = self.check_removal(from, Some(to))?;
+        let (source, found) = self.way_to_existing(from)?;
+        check_tree(&source, &found, from, Removal::Move, &|place| {
+            self.may_move(place, &place.moved(from, to))
+        })?;
         let way = self.way(to)?;
         if let Some(there) = way.itself.as_ref().filter(|there| id(there) == id(&found)) {
             // The system's rename does nothing then. One name in two letter cases is no such pair.
@@ -513,7 +562,7 @@ impl Disk {
         }
     }
 
-    pub(crate) fn make_folder(&self, place: &ResolvedPath) -> Result<bool, FsError> {
+    fn make_folder(&mut self, place: &ResolvedPath) -> Result<bool, FsError> {
         self.allowed(Access::Write, place)?;
         let way = self.way(place)?;
         match &way.itself {
@@ -534,7 +583,7 @@ impl Disk {
         }
     }
 
-    pub(crate) fn remove_folder(&self, place: &ResolvedPath) -> Result<(), FsError> {
+    fn remove_folder(&mut self, place: &ResolvedPath) -> Result<(), FsError> {
         self.allowed(Access::Write, place)?;
         let (dir, found) = self.way_to_existing(place)?;
         if !found.is_dir() {
@@ -547,15 +596,19 @@ impl Disk {
             })
     }
 
-    pub(crate) fn names(&self, dir: &ResolvedPath) -> Vec<String> {
+    fn names(&self, dir: &ResolvedPath) -> Vec<String> {
         let entries = self.folder(&dir.0).and_then(|dir| dir.entries());
         let names = entries.into_iter().flatten().flatten();
         let names = names.map(|entry| entry.file_name());
         names.filter_map(|name| name.into_string().ok()).collect()
     }
 
-    pub(crate) fn regrouped(&self) -> Vec<(ResolvedPath, Regrouped)> {
-        std::mem::take(&mut locked(&self.regrouped))
+    fn regrouped(&mut self) -> Vec<(ResolvedPath, Regrouped)> {
+        std::mem::take(&mut self.regrouped)
+    }
+
+    fn disk(&self) -> &Disk {
+        self
     }
 }
 
@@ -574,11 +627,6 @@ impl Drop for MadeDirs {
             let _ = dir.remove_dir(name);
         }
     }
-}
-
-/// Locks; the value that a thread left which failed is as good as any.
-fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn too_large(place: &ResolvedPath, size: u64, limit: u64, is_there: bool) -> FsError {

@@ -80,12 +80,8 @@ struct FileStamp {
     modified: (i64, i64),
 }
 
-/// The project's files, as the file commands need them: those on the disk, but where an implementer says otherwise. Each
-/// operation does all that it says or leaves no trace.
+/// The project's files, as the file commands need them. Each operation does all that it says or leaves no trace.
 pub trait ProjectFiles {
-    /// The files on the disk, for looking around in them: changes that are only thought are not seen there.
-    fn disk(&self) -> &Disk;
-
     /// Reads a path of a reply.
     ///
     /// # Errors
@@ -102,34 +98,26 @@ pub trait ProjectFiles {
     ///
     /// # Errors
     /// For a link that leads outside the root or into a `.git`, or round in a circle, and for a file used as a folder.
-    fn place(&self, path: &RelPath, follow: bool) -> Result<ResolvedPath, FsError> {
-        self.disk().place(path, follow)
-    }
+    fn place(&self, path: &RelPath, follow: bool) -> Result<ResolvedPath, FsError>;
 
     /// Returns the kind of what is at a place; `None` where nothing is.
     ///
     /// # Errors
     /// Where the folder cannot be looked at.
-    fn kind(&self, place: &ResolvedPath) -> Result<Option<FileKind>, FsError> {
-        self.disk().kind(place)
-    }
+    fn kind(&self, place: &ResolvedPath) -> Result<Option<FileKind>, FsError>;
 
     /// The content of a regular file, for showing it.
     ///
     /// # Errors
     /// For anything but a readable regular file, for one that is too large, which is not read at all, and for one that may
     /// not be shown.
-    fn read(&self, place: &ResolvedPath) -> Result<FileContent, FsError> {
-        self.disk().read(place)
-    }
+    fn read(&self, place: &ResolvedPath) -> Result<FileContent, FsError>;
 
     /// The same for changing it: no more of it may be shown than [`Self::may_show`] allows.
     ///
     /// # Errors
     /// For anything but a readable regular file with one name, and for one that may not be changed.
-    fn read_to_change(&self, place: &ResolvedPath) -> Result<FileContent, FsError> {
-        self.disk().read_to_change(place)
-    }
+    fn read_to_change(&self, place: &ResolvedPath) -> Result<FileContent, FsError>;
 
     /// Refuses to show what is at a place where no task may read it.
     ///
@@ -150,17 +138,13 @@ pub trait ProjectFiles {
         place: &ResolvedPath,
         parts: &[&[u8]],
         expected: Option<&FileContent>,
-    ) -> Result<(), FsError> {
-        self.disk().write(place, parts, expected)
-    }
+    ) -> Result<(), FsError>;
 
     /// Deletes a file, a link, or a folder with all that is in it.
     ///
     /// # Errors
     /// Where something in it cannot be deleted, or must not be.
-    fn remove(&mut self, place: &ResolvedPath) -> Result<(), FsError> {
-        self.disk().remove(place)
-    }
+    fn remove(&mut self, place: &ResolvedPath) -> Result<(), FsError>;
 
     /// Moves what is at a place to another, where there must be nothing unless `overwrite` allows a file. Creates
     /// parent folders.
@@ -172,41 +156,30 @@ pub trait ProjectFiles {
         from: &ResolvedPath,
         to: &ResolvedPath,
         overwrite: bool,
-    ) -> Result<(), FsError> {
-        self.disk().rename(from, to, overwrite)
-    }
+    ) -> Result<(), FsError>;
 
     /// Makes a folder, with those that it is in. Whether it was not there before.
     ///
     /// # Errors
     /// [`FsError::Exists`] where something else is there; for a place that is clada's own.
-    fn make_folder(&mut self, place: &ResolvedPath) -> Result<bool, FsError> {
-        self.disk().make_folder(place)
-    }
+    fn make_folder(&mut self, place: &ResolvedPath) -> Result<bool, FsError>;
 
     /// Deletes a folder with nothing in it.
     ///
     /// # Errors
     /// [`FsError::NotEmpty`] where something is in it; where it must not be touched.
-    fn remove_folder(&mut self, place: &ResolvedPath) -> Result<(), FsError> {
-        self.disk().remove_folder(place)
-    }
+    fn remove_folder(&mut self, place: &ResolvedPath) -> Result<(), FsError>;
 
     /// The names in a folder, for suggesting what may have been meant. Empty where it cannot be read.
-    fn names(&self, dir: &ResolvedPath) -> Vec<String> {
-        self.disk().names(dir)
-    }
+    fn names(&self, dir: &ResolvedPath) -> Vec<String>;
 
     /// The files that were written since this was asked last and whose group could not be kept.
     fn regrouped(&mut self) -> Vec<(ResolvedPath, Regrouped)> {
-        self.disk().regrouped()
+        Vec::new()
     }
-}
 
-impl ProjectFiles for Disk {
-    fn disk(&self) -> &Disk {
-        self
-    }
+    /// The files on the disk, for looking around in them: changes that are only thought are not seen there.
+    fn disk(&self) -> &Disk;
 }
 
 /// A reason why a file command could not do its work.

@@ -36,7 +36,9 @@ pub(super) enum Concern {
 }
 
 impl Own {
-    pub(super) fn new(places: Vec<PathBuf>, root: &Path) -> Self {
+    pub(super) fn new(mut places: Vec<PathBuf>, root: &Path) -> Self {
+        places.sort();
+        places.dedup();
         let above = root.ancestors().filter_map(followed).collect();
         Self { places, above }
     }

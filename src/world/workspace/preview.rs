@@ -113,12 +113,12 @@ impl ProjectFiles for Preview<'_> {
 
     fn read(&self, place: &ResolvedPath) -> Result<FileContent, FsError> {
         self.disk.allowed(Access::Read, place)?;
-        self.content(place, Disk::read)
+        self.content(place, Disk::shown)
     }
 
     fn read_to_change(&self, place: &ResolvedPath) -> Result<FileContent, FsError> {
         self.disk.allowed(Access::Write, place)?;
-        self.content(place, Disk::read_to_change)
+        self.content(place, Disk::sized)
     }
 
     fn write(
@@ -225,11 +225,14 @@ impl Preview<'_> {
         let inside = self.inside(&place.0).map(|(path, _)| path);
         for path in inside.chain([&place.0]) {
             let inner = ResolvedPath(path.clone());
-            self.disk.may_go(&inner, place, to)?;
+            match to {
+                None => self.disk.allowed(Access::Write, &inner)?,
+                Some(to) => self.disk.may_move(&inner, &inner.moved(place, to))?,
+            }
         }
         match self.node(&place.0) {
             PreviewNode::Absent => return Err(FsError::NotFound(show(place))),
-            PreviewNode::Disk(on_disk) => drop(self.disk.check_removal(&on_disk, to)?),
+            PreviewNode::Disk(on_disk) => self.disk.check_removal(&on_disk, to)?,
             PreviewNode::File(_) | PreviewNode::Folder => {}
         }
         self.changes.retain(|path, _| !path.starts_with(&place.0));

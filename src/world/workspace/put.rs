@@ -9,7 +9,7 @@ use rustix::fs::RenameFlags;
 
 use super::disk::{Disk, kind};
 use super::entry::{io_error, last, rename_at, show, unused_name};
-use super::{FileKind, FsError, ResolvedPath};
+use super::{FileKind, FsError, ProjectFiles, ResolvedPath};
 use crate::reply::path::is_git;
 use crate::world::file_or_link::FileOrLink;
 use crate::world::folder::if_there;
@@ -50,7 +50,7 @@ impl Disk {
     /// # Errors
     /// [`FsError::Changed`] where something else is there by now; for what no task may touch.
     pub fn put(
-        &self,
+        &mut self,
         path: &Path,
         entry: Option<&FileOrLink>,
         expected: Option<&FileOrLink>,
@@ -84,7 +84,7 @@ impl Disk {
     ///
     /// # Errors
     /// Where something else is there, and for what no task may touch.
-    pub fn put_folder(&self, path: &Path) -> Result<(), FsError> {
+    pub fn put_folder(&mut self, path: &Path) -> Result<(), FsError> {
         self.make_folder(&literal(path)?).map(drop)
     }
 

@@ -1,58 +1,29 @@
 //! Looks through what is to be deleted or moved before the first step: all of it must be allowed.
 
-use std::sync::Arc;
-
 use cap_fs_ext::DirExt;
 use cap_std::fs::{Dir, Metadata};
-use rustix::fs::AtFlags;
+use rustix::fs::{Access, AtFlags};
 
 use super::entry::{io_error, last, show};
-use super::{Disk, FsError, ResolvedPath};
-use crate::policy::paths::Access;
+use super::{FsError, ResolvedPath};
 use crate::reply::path::is_git;
 use crate::world::folder::if_there;
 
-impl Disk {
-    /// Goes to what is to be deleted, or moved `to` another place, if all of it may be.
-    pub(super) fn check_removal(
-        &self,
-        place: &ResolvedPath,
-        to: Option<&ResolvedPath>,
-    ) -> Result<(Arc<Dir>, Metadata), FsError> {
-        let (dir, found) = self.way_to_existing(place)?;
-        let allowed = |inner: &ResolvedPath| self.may_go(inner, place, to);
-        check_tree(&dir, &found, place, to.is_none(), &allowed)?;
-        Ok((dir, found))
-    }
-
-    /// Refuses a task that may not delete what is at, or in, a place, or move it along `to` another: that must not show what
-    /// tasks may not read.
-    pub(super) fn may_go(
-        &self,
-        inner: &ResolvedPath,
-        place: &ResolvedPath,
-        to: Option<&ResolvedPath>,
-    ) -> Result<(), FsError> {
-        self.allowed(Access::Write, inner)?;
-        let Some(to) = to.map(|to| inner.moved(place, to)) else {
-            return Ok(());
-        };
-        self.allowed(Access::Write, &to)?;
-        if self.allowed(Access::Read, inner).is_err() && self.allowed(Access::Read, &to).is_ok() {
-            return Err(FsError::WouldShow(show(inner), show(&to)));
-        }
-        Ok(())
-    }
+/// The reason to take something away from a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Removal {
+    Delete,
+    Move,
 }
 
 /// Looks through a folder that is to be deleted or moved: nothing in it may be a `.git`. Where all of it is to be
 /// deleted, nothing may be mounted in it, and every folder must allow it, so that a refusal comes before the first
 /// deletion. `allowed` says of each place in it whether a task may do that.
-fn check_tree(
+pub(super) fn check_tree(
     dir: &Dir,
     found: &Metadata,
     place: &ResolvedPath,
-    is_deleted: bool,
+    removal: Removal,
     allowed: &dyn Fn(&ResolvedPath) -> Result<(), FsError>,
 ) -> Result<(), FsError> {
     allowed(place)?;
@@ -61,11 +32,11 @@ fn check_tree(
     }
     let fail = |e| io_error("read the folder", place, e);
     let dir = dir.open_dir_nofollow(last(place)?).map_err(fail)?;
-    if is_deleted {
+    if removal == Removal::Delete {
         if is_mounted(&dir) {
             return Err(FsError::Mounted(show(place)));
         }
-        let access = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
+        let access = Access::WRITE_OK | Access::EXEC_OK;
         if rustix::fs::accessat(&dir, ".", access, AtFlags::EACCESS).is_err() {
             return Err(FsError::ReadOnly(show(place)));
         }
@@ -79,7 +50,7 @@ fn check_tree(
         let place = place.child(name);
         // None where it is gone in the meantime.
         if let Some(found) = found.map_err(|error| io_error("look at", &place, error))? {
-            check_tree(&dir, &found, &place, is_deleted, allowed)?;
+            check_tree(&dir, &found, &place, removal, allowed)?;
         }
     }
     Ok(())
