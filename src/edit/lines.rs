@@ -65,9 +65,14 @@ pub(super) fn number(file: &[u8], at: usize) -> usize {
 /// The white space that the line starting at `start` is indented by.
 pub(super) fn indentation(file: &[u8], start: usize) -> &str {
     let line = &file[start..];
-    let width = line.iter().take_while(|b| matches!(b, b' ' | b'\t'));
     // Spaces and tabs are UTF-8.
-    std::str::from_utf8(&line[..width.count()]).unwrap_or_default()
+    std::str::from_utf8(&line[..indentation_width(line)]).unwrap_or_default()
+}
+
+/// The number of bytes that a line is indented by.
+pub(super) fn indentation_width(line: &[u8]) -> usize {
+    let width = line.iter().take_while(|b| matches!(b, b' ' | b'\t'));
+    width.count()
 }
 
 /// The line ending that the file uses at `at`: that of the line itself, else of the line before, else LF.

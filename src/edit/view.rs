@@ -32,7 +32,7 @@ impl<'f> View<'f> {
                 runs: vec![ViewRun::default()],
             },
             Tier::LineEndings => Self::of_lines(text, |_| 0),
-            Tier::Indentation => Self::of_lines(text, |line| lines::indentation(line, 0).len()),
+            Tier::Indentation => Self::of_lines(text, lines::indentation_width),
             Tier::Whitespace => Self::of_chars(std::str::from_utf8(text).ok()?, |c| {
                 is_white_space(c).then_some("")
             }),

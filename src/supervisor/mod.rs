@@ -270,7 +270,7 @@ fn take(flags: &Flags, entry: WatchedFile, hub: &Hub) -> Result<(Claim, bool), E
     Ok((claim, at_rest))
 }
 
-/// The place of one file of the list in this process.
+/// The place of one file of the list in this process. What it does is boxed, so that a sleeping file has no room for it.
 struct Post {
     house: Rc<House>,
     entry: WatchedFile,
@@ -301,8 +301,7 @@ impl Post {
         while !*self.stop.borrow() {
             let mut first = first.take();
             let taken = {
-                let taken = self.take();
-                tokio::pin!(taken);
+                let mut taken = Box::pin(self.take());
                 tokio::select! {
                     taken = &mut taken => taken,
                     () = sleep(SILENCE) => {
@@ -369,7 +368,7 @@ impl Post {
                             claim.watcher.look_again();
                             claim
                         });
-                        let Some(Ok(back)) = looked.await else {
+                        let Some(Ok(back)) = Box::pin(looked).await else {
                             break;
                         };
                         claim = back;
@@ -378,7 +377,7 @@ impl Post {
                     Begin::Woken
                 }
             };
-            let work = self.work(claim, now, first.take());
+            let work = Box::pin(self.work(claim, now, first.take()));
             let ended = if now == Begin::Woken {
                 work.await
             } else {
