@@ -755,6 +755,10 @@ pub fn brief(text: &str) -> Cow<'_, str> {
 
 /// A text, or the first `most` characters of a longer one.
 fn clip(text: &str, most: usize) -> Cow<'_, str> {
+    // No text has more characters than bytes.
+    if text.len() <= most {
+        return text.into();
+    }
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", &text[..end]).into(),
         None => text.into(),
@@ -793,5 +797,9 @@ fn squeezed(line: &str) -> String {
 }
 
 fn clipped(text: &str) -> String {
-    clip(&one_line(text), MESSAGE).into_owned()
+    let line = one_line(text);
+    match clip(&line, MESSAGE) {
+        Cow::Borrowed(_) => line,
+        Cow::Owned(clipped) => clipped,
+    }
 }
