@@ -229,13 +229,17 @@ impl<'t> Pass<'t> {
     }
 }
 
-/// The text of a batch that gives this batch when it is read by itself: with the indentation of its first line, and a line
-/// end, without which more of its last line could be still to come.
+/// The text of a batch that gives this batch when it is read by itself: with the indentation of its first line, the fence
+/// around a diff, and a line end, without which more of its last line could be still to come.
 pub fn alone(text: &str, batch: &Batch<'_>) -> String {
     let span = &batch.span;
     let line = line_start(text.as_bytes(), span.start);
     let is_indented = text[line..span.start].chars().all(char::is_whitespace);
-    let mut alone = text[if is_indented { line } else { span.start }..span.end].to_owned();
+    let mut start = if is_indented { line } else { span.start };
+    if batch.dialect == Dialect::Diff {
+        start = diff::start_with_fence(text, start);
+    }
+    let mut alone = text[start..span.end].to_owned();
     if !alone.ends_with('\n') {
         alone.push('\n');
     }

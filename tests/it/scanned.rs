@@ -25,21 +25,43 @@ proptest! {
             proptest::collection::vec(patch::piece(), 0..30).prop_map(|pieces| pieces.concat()),
         ],
     ) {
-        let tasks = |batch: &Batch<'_>| -> Vec<_> {
-            let tasks = batch.tasks.iter();
-            let said = tasks.map(|task| (task.command_name().to_owned(), task.target().into_owned(), task.action.is_ok()));
-            said.collect()
-        };
-        for batch in scan(&text).batches {
-            // A block without an end that another dialect's block cut off can be read where it stands only.
-            let is_cut_off = batch.tasks.last().is_none_or(|task| task.action.is_err());
-            if batch.state.problem().is_some() || is_cut_off {
-                continue;
-            }
-            let text = alone(&text, &batch);
-            let read = scan(&text).batches.first().map(tasks);
-            prop_assert_eq!(read, Some(tasks(&batch)), "{:?}", text);
+        assert_same_by_themselves(&text);
+    }
+}
+
+/// A hunk of more lines than its header says is read up to the end of its fence.
+#[test]
+fn a_fenced_diff_is_the_same_by_itself() {
+    let hunk = "@@ -1,2 +1,2 @@\n a\n-b\n+c\n-d\n";
+    for indent in ["", "  "] {
+        let diff = format!("```diff\n--- a/x\n+++ b/x\n{hunk}```\n");
+        let text: String = diff
+            .lines()
+            .map(|line| format!("{indent}{line}\n"))
+            .collect();
+        assert!(scan(&text).batches[0].tasks[0].action.is_ok(), "{text}");
+        assert_same_by_themselves(&text);
+    }
+}
+
+fn assert_same_by_themselves(text: &str) {
+    let tasks = |batch: &Batch<'_>| -> Vec<_> {
+        let tasks = batch.tasks.iter();
+        let said = tasks.map(|task| {
+            let (command, target) = (task.command_name().to_owned(), task.target().into_owned());
+            (command, target, task.action.is_ok())
+        });
+        said.collect()
+    };
+    for batch in scan(text).batches {
+        // A block without an end that another dialect's block cut off can be read where it stands only.
+        let is_cut_off = batch.tasks.last().is_none_or(|task| task.action.is_err());
+        if batch.state.problem().is_some() || is_cut_off {
+            continue;
         }
+        let text = alone(text, &batch);
+        let read = scan(&text).batches.first().map(tasks);
+        assert_eq!(read, Some(tasks(&batch)), "{text:?}");
     }
 }
 

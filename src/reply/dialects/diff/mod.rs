@@ -66,6 +66,15 @@ pub(crate) fn read<'t>(text: &'t str, at: usize, floor: usize) -> Option<ParsedB
     ))
 }
 
+/// The start of a block that begins at an offset, with the fence that opens right above it: read without that, it can be
+/// another.
+pub(crate) fn start_with_fence(text: &str, start: usize) -> usize {
+    match fence_above(text, start) {
+        Some(_) => line_start(text.as_bytes(), start - 1),
+        None => start,
+    }
+}
+
 /// The fence that opens on the line above.
 fn fence_above(text: &str, start: usize) -> Option<&str> {
     let above = text[..start].strip_suffix('\n')?;
