@@ -1,4 +1,4 @@
-//! Why a save was not possible, in words. Owns the wording; never decides whether something is an error.
+//! Why a save was not possible, in words. Owns the wording, and what libgit2's errors mean.
 
 use std::error::Error;
 use std::ffi::OsStr;
@@ -12,6 +12,14 @@ use crate::world::programs::NoProgram;
 
 /// The result of what needs the repository.
 pub(super) type GitResult<T> = Result<T, SnapshotError>;
+
+/// Returns `None` where an error says that git has nothing of this name.
+pub(super) fn if_found<T>(result: Result<T, git2::Error>) -> Result<Option<T>, git2::Error> {
+    match result {
+        Err(why) if why.code() == ErrorCode::NotFound => Ok(None),
+        result => result.map(Some),
+    }
+}
 
 /// The end of messages about an operation that the user can finish.
 pub const TRY_AGAIN: &str = ", then try again";

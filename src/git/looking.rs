@@ -6,10 +6,9 @@ use std::path::{Path, PathBuf};
 
 use git2::{Commit, Index, Oid, Reference, Tree};
 
-use super::error::GitResult;
+use super::error::{GitResult, if_found};
 use super::history::first_parents;
 use super::recorded::{self, IndexFolder};
-use super::store::if_found;
 use super::{Message, SaveScope, Saved, SnapshotError, Snapshots, Store, look, private};
 
 /// The older state that is looked at.

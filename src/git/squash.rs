@@ -10,10 +10,9 @@ use std::path::PathBuf;
 
 use git2::{Commit, ObjectType, Oid, Sort};
 
-use super::error::GitResult;
+use super::error::{GitResult, if_found};
 use super::history::{Saved, first_parents};
 use super::message::{CommitStep, Message};
-use super::store::if_found;
 use super::{SnapshotError, Snapshots, Store, subject};
 
 /// A squash that is asked for.

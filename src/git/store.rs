@@ -127,14 +127,6 @@ pub(super) fn discover(root: &Path) -> GitResult<Discovered> {
     }
 }
 
-/// Returns `None` where an error says that git has nothing of this name.
-pub(super) fn if_found<T>(result: Result<T, git2::Error>) -> Result<Option<T>, git2::Error> {
-    match result {
-        Err(why) if why.code() == ErrorCode::NotFound => Ok(None),
-        result => result.map(Some),
-    }
-}
-
 pub(super) fn canonical(path: &Path) -> GitResult<PathBuf> {
     path.canonicalize()
         .map_err(|why| SnapshotError::NoFolder(path.to_path_buf(), why))

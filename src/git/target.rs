@@ -8,8 +8,7 @@ use std::time::SystemTime;
 
 use git2::{Commit, ErrorCode, Index, Oid, ReferenceType};
 
-use super::error::GitResult;
-use super::store::if_found;
+use super::error::{GitResult, if_found};
 use super::{SnapshotError, Store};
 use crate::world::folder::if_there;
 

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use git2::{ObjectType, Oid, Repository, Tree};
 
-use super::store::if_found;
+use super::error::if_found;
 
 /// The folder that a tree has at a path, which may be empty; none where it has something else there, or nothing.
 pub(super) fn folder<'r>(
