@@ -265,8 +265,7 @@ impl Snapshots {
         self.save_aside(&mut outcome.skipped, &left_out, message);
         // What a hook before a batch makes is there before it.
         self.keep_untracked(message.step == CommitStep::Before, message);
-        let told = outcome.left_off.iter().map(|left| left.path.clone());
-        self.untracked.before.paths.extend(told);
+        self.untracked.before.add(&outcome.left_off);
         self.name_from_root(&mut outcome);
         Ok(outcome)
     }

@@ -181,6 +181,18 @@ impl BeforeBatch {
             staged: looked.staged.clone(),
         }
     }
+
+    /// Adds what a command made and no commit has: it was told of, and is the user's from now on.
+    pub(super) fn add(&mut self, told: &[LeftOff]) {
+        for left in told {
+            let places = if left.why == OffReason::Tool {
+                &mut self.folders
+            } else {
+                &mut self.paths
+            };
+            places.insert(left.path.clone());
+        }
+    }
 }
 
 impl Snapshots {

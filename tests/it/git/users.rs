@@ -151,6 +151,22 @@ fn what_is_saved_and_what_is_not_is_said() {
 }
 
 #[test]
+fn a_tools_folder_that_was_told_of_stays_off_though_a_later_command_stages_it() {
+    let project = beginner();
+    let makes = exec("mkdir -p lib/node_modules/y; echo made > lib/node_modules/y/index.js");
+    let stages = exec("echo new > new.txt; git add -A lib new.txt");
+    let results = run(&project, &[makes, stages]).exits(0).results();
+    assert!(
+        results.contains("lib/node_modules/ (a tool's folder)"),
+        "{results}"
+    );
+    let saved = project.git(["ls-tree", "-r", "--name-only", "HEAD"]);
+    assert!(saved.contains("new.txt"), "{saved}");
+    assert!(!saved.contains("lib/"), "{saved}");
+    assert!(project.exists("lib/node_modules/y/index.js"));
+}
+
+#[test]
 fn all_of_it_is_committed_for_those_who_want_that_but_secrets() {
     let project = beginner();
     project.configure("[git]\nuntracked = \"commit\"\n");
