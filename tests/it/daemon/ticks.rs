@@ -60,6 +60,19 @@ fn offers() -> [(Project, String, &'static str); 3] {
     ]
 }
 
+/// Listens, and waits until the offer of a body is there. Notes that are there already are not saved once more: that could take
+/// the offer away again.
+#[track_caller]
+fn offered(project: &Project, body: &str, says: &str) -> Watching {
+    let is_there = project.exists(NOTES);
+    let watching = listen(project);
+    if !is_there {
+        save(project, body);
+    }
+    wait_for_results(project, says);
+    watching
+}
+
 /// Nothing was done by a tick.
 #[track_caller]
 fn assert_untouched(project: &Project, watching: &Watching) {
@@ -75,9 +88,7 @@ fn assert_untouched(project: &Project, watching: &Watching) {
 fn a_quoted_block_in_the_place_of_the_old_one_ticks_nothing() {
     for saves in [2, 1] {
         for (project, body, says) in offers() {
-            let watching = listen(&project);
-            save(&project, &body);
-            wait_for_results(&project, says);
+            let watching = offered(&project, &body, says);
             let quoted = quoted(&project);
             if saves == 2 {
                 save_by_rename(&project.path(NOTES), &body);
@@ -96,9 +107,7 @@ fn a_quoted_block_in_the_place_of_the_old_one_ticks_nothing() {
 #[test]
 fn older_results_tick_nothing() {
     for (project, body, says) in offers() {
-        let watching = listen(&project);
-        save(&project, &body);
-        wait_for_results(&project, says);
+        let watching = offered(&project, &body, says);
         let old = project.read(NOTES);
         let (block, _) = old.split_once(END).expect("a block");
         let more = format!("{body}more\n{}", exec("true"));
@@ -117,9 +126,7 @@ fn older_results_tick_nothing() {
 #[test]
 fn a_command_ticks_nothing_of_any_kind() {
     for (project, body, says) in offers() {
-        let watching = listen(&project);
-        save(&project, &body);
-        wait_for_results(&project, says);
+        let watching = offered(&project, &body, says);
         let forge = exec(&format!("{TICK}; touch forged"));
         save(&project, &format!("{body}more\n{forge}"));
         wait_for_results(&project, "1 ✅ exec sed");
