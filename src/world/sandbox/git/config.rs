@@ -170,7 +170,7 @@ impl ConfigReader<'_> {
         loop {
             match self.chars.next()? {
                 '"' => break,
-                '\\' => subsection.push(self.chars.next()?),
+                '\\' => subsection.push(self.chars.next().filter(|next| *next != '\n')?),
                 '\n' => return None,
                 next => subsection.push(next),
             }
@@ -261,6 +261,7 @@ mod tests {
         );
         assert_eq!(found("[core]\na = 1\n!\nb = 2"), [line("core.a", "1")]);
         assert_eq!(found("[core\nfsmonitor = x"), []);
+        assert_eq!(found("[alias \"a\\\nb\"]\nx = !y"), []);
     }
 
     #[test]
