@@ -484,10 +484,13 @@ pub fn tasks(count: usize) -> String {
 }
 
 fn names<'n>(names: impl Iterator<Item = &'n str>) -> String {
-    names
-        .map(|name| format!("`{name}`"))
-        .collect::<Vec<_>>()
-        .join(", ")
+    let mut all = String::new();
+    for name in names {
+        all += if all.is_empty() { "`" } else { ", `" };
+        all += name;
+        all += "`";
+    }
+    all
 }
 
 /// Shortens a quoted text to the start of its first line.
