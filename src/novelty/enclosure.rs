@@ -27,7 +27,7 @@ pub(super) struct Enclosure {
     over: bool,
     /// It switches off the text behind it, as somebody asked for.
     is_off: bool,
-    /// It is not there any more: the text in its place is being typed.
+    /// It is not there any more: the text in its place is being typed, or more of it may come.
     gone: bool,
     #[serde(skip)]
     pub(super) arrival: Arrival,

@@ -207,10 +207,9 @@ impl NoveltyState {
         // Of what was there at first sight nothing is told because clada was started: it is old.
         let is_old = first && !look.run_existing;
         effects.extend(self.told(&scene, is_old, made.swallowed));
-        if waits || !self.typing.is_empty() {
-            effects.push(Effect::Wait);
-        }
-        self.close(scene, made.came_inside);
+        let waits = waits || !self.typing.is_empty();
+        effects.extend(waits.then_some(Effect::Wait));
+        self.close(scene, made.came_inside, waits);
         self.keep_places(&body.now);
         self.kept.body.unclosed = body.unfinished.unclosed;
         self.kept.body.there = Some(body.now);
@@ -363,10 +362,10 @@ impl NoveltyState {
     }
 
     /// Keeps the batches that are hidden, and the things that do not end, for the next look.
-    fn close(&mut self, scene: Scene<'_>, came_inside: bool) {
+    fn close(&mut self, scene: Scene<'_>, came_inside: bool, waits: bool) {
         let Enclosures { mut now, before } = scene.enclosures;
         Enclosure::close(&mut now, scene.settled, came_inside);
-        if !self.typing.is_empty() {
+        if waits {
             now.extend(Enclosure::gone(before, &now));
         }
         self.kept.open = now;
