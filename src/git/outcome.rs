@@ -58,6 +58,8 @@ pub enum SkipReason {
     Huge(u64),
     /// A private repository is not in the way of a batch for it; that of the user refuses.
     Unreadable(String),
+    /// Git takes no file of this name, as it can be `.git` on another system: `git~1`, `.git./x`.
+    Name,
 }
 
 impl fmt::Display for Skipped {
@@ -80,6 +82,7 @@ impl fmt::Display for SkipReason {
             ),
             Self::Huge(limit) => write!(f, "it is larger than {}", size::show(*limit)),
             Self::Unreadable(why) => write!(f, "it could not be read ({why})"),
+            Self::Name => f.write_str("git refuses its name, which is `.git` on some systems"),
         }
     }
 }

@@ -386,6 +386,14 @@ impl<'s> Staging<'s> {
                 Ok(())
             }
             Err(why) if why.code() == ErrorCode::NotFound => self.take_away(path, recorded),
+            // Only the message tells.
+            Err(why)
+                if why.class() == ErrorClass::Index
+                    && why.message().starts_with("invalid path") =>
+            {
+                self.skip(path, SkipReason::Name);
+                Ok(())
+            }
             // The disk may be full.
             Err(why)
                 if why.class() == ErrorClass::Os

@@ -516,6 +516,10 @@ fn of_files_that_are_not_saved() {
             skipped(SkipReason::Unreadable("denied".to_owned())),
             "`a` was not saved: it could not be read (denied)",
         ),
+        (
+            skipped(SkipReason::Name),
+            "`a` was not saved: git refuses its name, which is `.git` on some systems",
+        ),
     ]);
     let left_off = |why| LeftOff {
         path: "a".into(),

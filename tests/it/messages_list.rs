@@ -604,6 +604,11 @@ const WITHOUT_CASE: &[Without] = &[
         why: NO_MESSAGE,
     },
     Without {
+        file: "src/git/stage.rs",
+        text: "invalid path",
+        why: NO_MESSAGE,
+    },
+    Without {
         file: "src/git/target.rs",
         text: "its branch no longer exists",
         why: "the log of a ref, which nobody reads",

@@ -167,6 +167,22 @@ fn a_tools_folder_that_was_told_of_stays_off_though_a_later_command_stages_it() 
 }
 
 #[test]
+fn a_name_that_git_refuses_keeps_nothing_else_from_a_commit() {
+    let project = beginner();
+    let makes = exec("mkdir git~1; echo hi > git~1/x; echo new > new.txt; echo other > a.txt");
+    let results = run(&project, &[makes]).exits(0).results();
+    assert!(
+        results.contains("`git~1/x` was not saved: git refuses its name"),
+        "{results}"
+    );
+    assert_eq!(project.git(["show", "HEAD:new.txt"]), "new\n");
+    assert_eq!(project.git(["show", "HEAD:a.txt"]), "other\n");
+    project.clada(["undo"]).exits(0);
+    assert!(!project.exists("new.txt") && project.exists("git~1/x"));
+    assert_ne!(project.read("a.txt"), "other\n");
+}
+
+#[test]
 fn all_of_it_is_committed_for_those_who_want_that_but_secrets() {
     let project = beginner();
     project.configure("[git]\nuntracked = \"commit\"\n");
