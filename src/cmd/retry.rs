@@ -192,7 +192,7 @@ fn nothing(which: UserRequest, site: &Site) -> Result<ExitCode, Error> {
     let said = match which {
         UserRequest::At(line) => return no_place(line, site),
         UserRequest::Undone => {
-            "nothing to retry: no task of the last batch failed or is left to run"
+            "nothing to retry: no task of the last batch failed or is left to run; for an older one, tick its box in the notes"
         }
         UserRequest::Asked => "no command waits for approval",
     };
