@@ -27,7 +27,7 @@ fn nothing_to_run_again() {
     project.write(NOTES, "notes\n");
     let said = project.clada(["retry", "--no-clipboard"]).exits(0).out;
     assert!(
-        said.starts_with("nothing to retry: no task of the last batch failed or is left to run"),
+        said.starts_with("nothing to retry: no task of the last batch failed or is left to run; for an older one, tick its box in the notes"),
         "{said}"
     );
     assert_eq!(project.read(NOTES), "notes\n");
