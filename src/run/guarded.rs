@@ -121,6 +121,10 @@ impl ProjectFiles for GuardedFiles<'_> {
         self.disk.names(dir)
     }
 
+    fn was_changed(&self, place: &ResolvedPath) -> bool {
+        self.disk.was_changed(place)
+    }
+
     fn regrouped(&mut self) -> Vec<(ResolvedPath, Regrouped)> {
         self.disk.regrouped()
     }

@@ -780,6 +780,10 @@ impl ProjectFiles for Busy<'_> {
         self.disk.names(dir)
     }
 
+    fn was_changed(&self, place: &ResolvedPath) -> bool {
+        self.disk.was_changed(place)
+    }
+
     fn disk(&self) -> &Disk {
         self.disk.disk()
     }

@@ -10,6 +10,7 @@ use super::named;
 use super::named_file::{FoundFile, NamedFile};
 use super::{FileResult, failed, refused};
 use crate::edit::{self, Adapted, Edit, Edited, Tier};
+use crate::reply::hunk::Hunk;
 use crate::reply::path::RelPath;
 use crate::reply::task::{Payload, Replacement};
 use crate::reply::text::Text;
@@ -33,11 +34,33 @@ pub(super) fn edit(
             return edit_and_move(edit, rel, to, files);
         }
         let file = NamedFile::at(named::text(path, files)?, files)?;
+        let unnumbered = unnumbered(edit, &file.place, files);
+        let unnumbered = unnumbered.as_deref().map(Edit::Hunks);
+        let edit = unnumbered.as_ref().unwrap_or(edit);
         apply(edit, &file, files).map_err(|failure| match failure.fault {
             Fault::Missing => not_found_to_edit(&file.rel, edit, files),
             _ => failure,
         })
     })
+}
+
+/// Returns the hunks of an edit without their line numbers, where a task of this run has changed the file: the writer of the patch
+/// has counted in another. Nothing where they count.
+fn unnumbered<'e>(
+    edit: &Edit<'e>,
+    place: &ResolvedPath,
+    files: &dyn ProjectFiles,
+) -> Option<Vec<Hunk<'e>>> {
+    let Edit::Hunks(hunks) = edit else {
+        return None;
+    };
+    let without = |hunk: &Hunk<'e>| Hunk {
+        line: None,
+        ..hunk.clone()
+    };
+    files
+        .was_changed(place)
+        .then(|| hunks.iter().map(without).collect())
 }
 
 /// Lends a change as an edit.
@@ -118,6 +141,9 @@ fn edit_and_move(
         place: free_place(&source, &to_rel, to, files)?,
         rel: source.rel.clone(),
     };
+    let unnumbered = unnumbered(edit, &source.place, files);
+    let unnumbered = unnumbered.as_deref().map(Edit::Hunks);
+    let edit = unnumbered.as_ref().unwrap_or(edit);
     let before = files.read_to_change(&source.place)?;
     if let Err(errors) = edit::apply(&before.bytes, edit) {
         return Err(FoundFile::new(&source, &before, files).failure(&errors, edit));

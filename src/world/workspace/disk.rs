@@ -4,6 +4,7 @@
 //! resolved here. Opening a path and checking it afterwards, or before, would leave a moment in which a link can be
 //! put in its place; a walk by handles has no such moment: a swapped link makes the next step fail.
 
+use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Component, Path, PathBuf};
@@ -74,6 +75,8 @@ pub struct Disk {
     flush: Flush,
     /// The files whose group could not be kept, until they are asked for.
     regrouped: Vec<(ResolvedPath, Regrouped)>,
+    /// The files that tasks of this run have written.
+    written: HashSet<PathBuf>,
 }
 
 impl Disk {
@@ -108,6 +111,7 @@ impl Disk {
             },
             flush: Flush::default(),
             regrouped: Vec::new(),
+            written: HashSet::new(),
         })
     }
 
@@ -193,9 +197,10 @@ impl Disk {
         self.read_up_to(place, self.limits.largest, open_regular)
     }
 
-    /// Ends a batch: what was changed is on its way to the disk.
+    /// Ends a run: what was changed is on its way to the disk.
     pub fn settle(&mut self) {
         self.flush.hand_over();
+        self.written.clear();
     }
 
     /// The identities of clada's own files, as far as they exist.
@@ -503,6 +508,7 @@ impl ProjectFiles for Disk {
         let regrouped = self.write_file(place, parts, expected, None)?;
         let regrouped = regrouped.map(|group| (place.clone(), group));
         self.regrouped.extend(regrouped);
+        self.written.insert(place.0.clone());
         Ok(())
     }
 
@@ -552,6 +558,9 @@ impl ProjectFiles for Disk {
         match rename_at(&source, last(from)?, &target, last(to)?, flags) {
             Ok(()) => {
                 made.keep();
+                let below = self.written.iter().filter(|it| it.starts_with(&from.0));
+                let moved = below.map(|it| ResolvedPath(it.clone()).moved(from, to).0);
+                self.written.extend(moved.collect::<Vec<_>>());
                 Ok(())
             }
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Err(FsError::Exists(show(to))),
@@ -601,6 +610,10 @@ impl ProjectFiles for Disk {
         let names = entries.into_iter().flatten().flatten();
         let names = names.map(|entry| entry.file_name());
         names.filter_map(|name| name.into_string().ok()).collect()
+    }
+
+    fn was_changed(&self, place: &ResolvedPath) -> bool {
+        self.written.contains(&place.0)
     }
 
     fn regrouped(&mut self) -> Vec<(ResolvedPath, Regrouped)> {

@@ -173,6 +173,9 @@ pub trait ProjectFiles {
     /// The names in a folder, for suggesting what may have been meant. Empty where it cannot be read.
     fn names(&self, dir: &ResolvedPath) -> Vec<String>;
 
+    /// True if a task of this run has changed the content of the file at a place: a reply may count its lines as they were before.
+    fn was_changed(&self, place: &ResolvedPath) -> bool;
+
     /// The files that were written since this was asked last and whose group could not be kept.
     fn regrouped(&mut self) -> Vec<(ResolvedPath, Regrouped)> {
         Vec::new()

@@ -209,6 +209,14 @@ impl ProjectFiles for Preview<'_> {
         names
     }
 
+    fn was_changed(&self, place: &ResolvedPath) -> bool {
+        match self.node(&place.0) {
+            PreviewNode::Disk(on_disk) => self.disk.was_changed(&on_disk),
+            PreviewNode::File(_) => true,
+            PreviewNode::Folder | PreviewNode::Absent => false,
+        }
+    }
+
     fn disk(&self) -> &Disk {
         self.disk
     }
