@@ -58,7 +58,9 @@ fn the_last_results_come_first_and_each_file_has_its_own() {
     };
     project.write(OUTPUT, results("1 ✅ exec old"));
     let of_default = tail(&project, &[]);
-    of_default.wait_for("1 ✅ exec old\n=== END ===\n");
+    // What it says of the listener is written beside, perhaps between these lines.
+    of_default.wait_for("1 ✅ exec old\n");
+    of_default.wait_for("=== END ===\n");
     assert!(!of_default.said().contains("long"), "{}", of_default.said());
 
     let _first = project.watch(["--no-clipboard"]);
