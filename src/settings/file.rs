@@ -9,7 +9,7 @@ use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Table};
 
 use super::readable::Readable;
-use super::{Settings, SettingsError, defaults};
+use super::{Settings, SettingsError, defaults, get, shown};
 use crate::settings::places::{PROJECT, SETTINGS_LIMIT};
 use crate::text::names::{nearest_name, typos};
 use crate::world::ownership::of_others;
@@ -90,9 +90,9 @@ impl File {
         (Self { path, text, table }, Some((error, has_lost_git)))
     }
 
-    /// An error if it has one of these sections, which belong into another file.
-    pub(super) fn refuse(&self, sections: &[&str], home: &Path) -> Result<(), SettingsError> {
-        let Some(name) = sections.iter().find(|name| self.table.contains_key(**name)) else {
+    /// An error if it has one of these sections and keys, which belong into another file.
+    pub(super) fn refuse(&self, names: &[&str], home: &Path) -> Result<(), SettingsError> {
+        let Some(name) = names.iter().find(|name| get(&self.table, name).is_some()) else {
             return Ok(());
         };
         let keys = keys(&self.text);
@@ -101,8 +101,9 @@ impl File {
         Err(SettingsError::Wrong {
             path: self.path.clone(),
             why: format!(
-                "{}: [{name}] applies to all projects, so a project cannot set it: move it to `{home}`",
+                "{}: {} applies to all projects, so a project cannot set it: move it to `{home}`",
                 LineColumn::of(&self.text, at.map_or(0, |(_, at)| *at)),
+                shown(name),
             ),
         })
     }

@@ -42,11 +42,12 @@ impl<'de> Deserialize<'de> for Every {
     }
 }
 
-/// The copying of results: on or off, with or without what changed, and the largest size.
+/// The use of the clipboard: results are copied to it, and replies may be taken from it.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ClipboardSettings {
     pub enabled: bool,
+    pub watch: bool,
     pub changes: bool,
     /// The size of the whole text at most, in bytes.
     #[serde(deserialize_with = "packet")]

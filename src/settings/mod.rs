@@ -59,8 +59,8 @@ const FENCED: [&str; 8] = [
     "watch.output_file",
 ];
 
-/// The sections that only the user may set: they are about all of clada, not about a project.
-const OWN: [&str; 2] = ["ledger", "log"];
+/// The sections and keys that only the user may set: they are about all of clada, not about a project.
+const OWN: [&str; 3] = ["ledger", "log", "clipboard.watch"];
 
 /// Every setting. What a file leaves out is nothing, so what holds is read from all of them together.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -420,17 +420,18 @@ fn shown(name: &str) -> String {
 fn take_fenced(project: &mut Table) -> Table {
     let mut fenced = Table::new();
     for name in FENCED {
-        match name.split_once('.') {
-            None => fenced.extend(project.remove_entry(name)),
-            Some((section, key)) => {
-                let table = project.get_mut(section).and_then(Value::as_table_mut);
-                if let Some(taken) = table.and_then(|table| table.remove_entry(key)) {
-                    fenced.insert(section.to_owned(), Table::from_iter([taken]).into());
-                }
-            }
-        }
+        fenced.extend(take(project, name));
     }
     fenced
+}
+
+/// Takes out a section, or a key of one, and returns it as the section that is left of it.
+fn take(table: &mut Table, name: &str) -> Option<(String, Value)> {
+    let Some((section, key)) = name.split_once('.') else {
+        return table.remove_entry(name);
+    };
+    let taken = table.get_mut(section)?.as_table_mut()?.remove_entry(key)?;
+    Some((section.to_owned(), Table::from_iter([taken]).into()))
 }
 
 /// Returns the value of a section, or of a key in one, such as `watch.output_file`.
@@ -503,7 +504,7 @@ impl SettingsLayers {
         let (mut project, project_wrong) = File::readable(&root.join(PROJECT), project);
         let not_its = project.refuse(&OWN, &user.path).err();
         for name in OWN {
-            project.table.remove(name);
+            take(&mut project.table, name);
         }
         // What a project says of git is in what is trusted of it.
         let of_project = project_wrong.map(|(error, _)| error).into_iter();

@@ -165,13 +165,14 @@ fn the_defaults_name_every_setting() {
     assert_eq!((debounce.as_millis(), &*output_file), (100, OUTPUT));
     let ClipboardSettings {
         enabled: copies,
+        watch: takes,
         changes,
         limit,
     } = clipboard;
     let NotifySettings { enabled: tells } = notify;
-    assert!(copies && changes && tells);
+    assert!(copies && changes && tells && !takes);
     assert_eq!(limit, 60_000);
-    let clipboard = ["enabled", "changes", "limit"].map(str::to_owned);
+    let clipboard = ["enabled", "watch", "changes", "limit"].map(str::to_owned);
     assert_eq!(names(&table["clipboard"]), clipboard.into());
     assert_eq!(names(&table["notify"]), ["enabled".to_owned()].into());
     let LedgerSettings { days, size } = ledger;
@@ -296,6 +297,27 @@ fn a_project_loosens_no_limit_until_it_is_trusted() {
     assert_eq!(place.load().settings.limits.max_file_size, 10 << 20);
     place.trust();
     assert_eq!(place.load().settings.limits.max_file_size, 1 << 30);
+}
+
+#[test]
+fn only_the_user_has_the_clipboard_watched() {
+    let place = Place::new();
+    assert!(!place.load().settings.clipboard.watch);
+    place.project("[clipboard]\nenabled = false\nwatch = true");
+    assert!(
+        place
+            .error()
+            .contains("line 3, column 1: `clipboard.watch` applies to all projects")
+    );
+    // A command that carries out nothing reads the rest, and not this.
+    let rest = Settings::rest(&place.folders, &place.root()).settings;
+    assert!(!rest.clipboard.watch && !rest.clipboard.enabled);
+    place.project("[clipboard]\nenabled = false");
+    place.user("[clipboard]\nwatch = true");
+    let clipboard = place.load().settings.clipboard;
+    assert!(clipboard.watch && !clipboard.enabled);
+    let of_user = Settings::of_user(&place.folders).expect("settings");
+    assert!(of_user.clipboard.watch);
 }
 
 #[test]
