@@ -34,10 +34,15 @@ pub enum Error {
     #[error("no results of `{}` have been copied yet: give the path of the notes file that clada watches", .0.display())]
     NothingToCopy(PathBuf),
     #[error(
-        "no batch `{batch}` ran for `{}`: find its number or id with `clada log`, or choose another notes file with `--file FILE`",
+        "no batch `{batch}` ran for `{}`: find its number or id with `clada log`, or choose another notes file with `{choice}`",
         notes.display()
     )]
-    NoBatch { batch: String, notes: PathBuf },
+    NoBatch {
+        batch: String,
+        notes: PathBuf,
+        /// The words of the command line that choose one.
+        choice: &'static str,
+    },
     #[error(
         "the ids of several batches start with `{0}`: give more of the id, as `clada log` shows it"
     )]
@@ -49,6 +54,10 @@ pub enum Error {
          tasks ended"
     )]
     Forgotten(String),
+    #[error(
+        "the tasks of batch `{0}` are no longer kept (`ledger.days`): paste the reply again to run them"
+    )]
+    ForgottenTasks(String),
     #[error("`{path}` is not UTF-8 text (byte {at}): save it as UTF-8")]
     NotText { path: String, at: usize },
     #[error("this user has no home folder for clada's state: set HOME")]
@@ -185,6 +194,7 @@ impl Error {
             | Self::NothingToCopy(_)
             | Self::NotTold(_)
             | Self::Forgotten(_)
+            | Self::ForgottenTasks(_)
             | Self::NoPlace { .. }
             | Self::StillRuns => 1,
             _ if self.is_closed_pipe() => SIGPIPE,

@@ -120,6 +120,7 @@ pub enum Verb {
     /// Retry the tasks of the last batch that failed or did not run
     ///
     /// With `--at`, apply a failed edit of that batch at the line you choose. Ticking a box in the results does the same.
+    /// With `--all`, run all tasks again, also those that succeeded.
     Retry(RetryArgs),
     /// Run the commands that wait for your approval
     ///
@@ -273,8 +274,12 @@ pub struct RetryArgs {
     #[command(flatten)]
     pub again: Again,
     /// Apply the failed edit at this line, one of those that its results offer
-    #[arg(long, value_name = "LINE")]
+    #[arg(long, value_name = "LINE", conflicts_with = "all")]
     pub at: Option<usize>,
+    /// Run all tasks of a batch again, given by its number or id or the start of its id (see `clada log`); without BATCH, all
+    /// tasks of the last run
+    #[arg(long, value_name = "BATCH")]
+    pub all: Option<Option<String>>,
 }
 
 /// Tasks of the last batch that are run once more, and how they run where no other clada process watches the file.

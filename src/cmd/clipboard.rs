@@ -61,7 +61,11 @@ pub(super) fn packet(
     };
     let batch = batch.to_owned();
     match told {
-        None => Err(Error::NoBatch { batch, notes }),
+        None => Err(Error::NoBatch {
+            batch,
+            notes,
+            choice: "--file FILE",
+        }),
         Some(ToldIn::Several) => Err(Error::SeveralBatches(batch)),
         Some(ToldIn::Nowhere) => Err(Error::NotTold(batch)),
         Some(ToldIn::Block(block)) => packets.read(block)?.ok_or(Error::Forgotten(batch)),

@@ -1,5 +1,5 @@
-//! `clada retry` and `clada approve`: run the tasks of the last batch that failed, were interrupted or did not run, and the
-//! commands that wait for the user's approval.
+//! `clada retry` and `clada approve`: run the tasks of the last batch that failed, were interrupted or did not run, those of
+//! a whole batch once more, and the commands that wait for the user's approval.
 
 use std::io::Write;
 use std::path::Path;
@@ -13,7 +13,8 @@ use crate::cmd::notes::{NotesWithRoot, known_here};
 use crate::cmd::watch::shown_here;
 use crate::error::Error;
 use crate::listener::{
-    BY_COMMAND, Claim, Listener, OpenPlace, ProcessShared, Site, UserRequest, open_places, sharing,
+    BY_COMMAND, Claim, Listener, OpenPlace, ProcessShared, Site, UserRequest, no_batch,
+    open_places, sharing,
 };
 use crate::reply::note;
 use crate::reply::record::Offer;
@@ -21,7 +22,7 @@ use crate::report::wording;
 use crate::report::{Offered, Report};
 use crate::settings::places::{self, Folders};
 use crate::start;
-use crate::world::ledger::{KnownFile, Ledger, NewBlock};
+use crate::world::ledger::{FileId, KnownFile, Ledger, NewBlock};
 use crate::world::note_file::{NoteFile, NoteReading};
 
 /// Retries them.
@@ -30,10 +31,38 @@ use crate::world::note_file::{NoteFile, NoteReading};
 /// Where the file or the ledger cannot be used.
 pub fn main(args: &RetryArgs) -> Result<ExitCode, Error> {
     cmd::for_the_user("retry")?;
-    again(
-        &args.again,
-        args.at.map_or(UserRequest::Undone, UserRequest::At),
-    )
+    let wanted = match &args.all {
+        Some(batch) => Wanted::Whole(batch.as_deref()),
+        None => Wanted::Known(args.at.map_or(UserRequest::Undone, UserRequest::At)),
+    };
+    again(&args.again, wanted)
+}
+
+/// The tasks that the command line asks for.
+#[derive(Debug, Clone, Copy)]
+enum Wanted<'w> {
+    Known(UserRequest),
+    /// All of the batch with this name, or of the last run.
+    Whole(Option<&'w str>),
+}
+
+impl Wanted<'_> {
+    /// Finds them in the ledger.
+    fn of(self, ledger: &Ledger, file: FileId, notes: &Path) -> Result<UserRequest, Error> {
+        match self {
+            Self::Known(request) => Ok(request),
+            Self::Whole(batch) => UserRequest::whole(ledger, file, notes, batch),
+        }
+    }
+
+    /// The same for a notes file of which the ledger knows nothing.
+    fn of_unknown(self, notes: &Path) -> Result<UserRequest, Error> {
+        match self {
+            Self::Known(request) => Ok(request),
+            Self::Whole(None) => Ok(UserRequest::Whole(None)),
+            Self::Whole(Some(batch)) => Err(no_batch(batch, notes)),
+        }
+    }
 }
 
 /// Runs the commands that wait for the user's approval.
@@ -42,14 +71,14 @@ pub fn main(args: &RetryArgs) -> Result<ExitCode, Error> {
 /// Where the file or the ledger cannot be used, or a task calls this.
 pub fn approve(args: &Again) -> Result<ExitCode, Error> {
     cmd::for_the_user("approve")?;
-    again(args, UserRequest::Asked)
+    again(args, Wanted::Known(UserRequest::Asked))
 }
 
-/// Runs tasks of the last batch here, or lets the clada process that watches the file run them.
+/// Runs these tasks here, or lets the clada process that watches the file run them.
 ///
 /// # Errors
 /// Where the file or the ledger cannot be used.
-fn again(args: &Again, which: UserRequest) -> Result<ExitCode, Error> {
+fn again(args: &Again, wanted: Wanted<'_>) -> Result<ExitCode, Error> {
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
     let notes = NotesWithRoot::find(&folders, args.file.as_deref(), args.root.as_deref())?;
     if args.file.is_some() {
@@ -70,17 +99,21 @@ fn again(args: &Again, which: UserRequest) -> Result<ExitCode, Error> {
     let shared = ProcessShared::start(start::stop_signal()?);
     let mut claim = match Claim::take(&flags, claimed, &shared.hub, &[], &ledger, false) {
         Ok(claim) => claim,
-        Err(Error::WatchedByAnother { process, .. }) => return ask(&site()?, which, &process),
+        Err(Error::WatchedByAnother { process, .. }) => return ask(&site()?, wanted, &process),
         Err(error) => return Err(error),
     };
+    let notes = NoteFile::new(&notes.file, places::NOTES_LIMIT)?;
     let ran = start::runtime()?.block_on(async {
         let observer = shown_here();
         let listener = Listener::open(&flags, &mut claim, ledger, &shared, observer).await;
-        Ok::<_, Error>(listener?.retry(which).await)
+        let mut listener = listener?;
+        let (ledger, file) = listener.known();
+        let which = wanted.of(ledger, file, notes.path())?;
+        Ok::<_, Error>((which, listener.retry(which).await))
     });
     match ran? {
-        Some(success) => Ok(ExitCode::from(u8::from(!success))),
-        None => nothing(which, &site()?),
+        (_, Some(success)) => Ok(ExitCode::from(u8::from(!success))),
+        (which, None) => nothing(which, &site()?),
     }
 }
 
@@ -136,12 +169,13 @@ fn named(places: &[OpenPlace]) -> String {
 }
 
 /// Ticks the tasks in the notes file, as the user could, for the clada process that watches it.
-fn ask(site: &Site, which: UserRequest, process: &str) -> Result<ExitCode, Error> {
+fn ask(site: &Site, wanted: Wanted<'_>, process: &str) -> Result<ExitCode, Error> {
     let note = NoteFile::new(&site.file, places::NOTES_LIMIT)?;
     let mut ledger = Ledger::open(&site.folders.state)?;
     let Some(KnownFile { id, .. }) = ledger.file(note.path())? else {
-        return nothing(which, site);
+        return nothing(wanted.of_unknown(note.path())?, site);
     };
+    let which = wanted.of(&ledger, id, note.path())?;
     let last = ledger.last_run(id)?;
     if last.iter().any(|batch| batch.ended_ms.is_none()) {
         return Err(Error::StillRuns);
@@ -177,6 +211,8 @@ fn report(which: UserRequest, tasks: &str, offer: Offer) -> Report {
         UserRequest::Undone => ("retry".to_owned(), "run again"),
         UserRequest::At(line) => (format!("retry --at {line}"), "run it"),
         UserRequest::Asked => ("approve".to_owned(), "run it"),
+        UserRequest::Whole(None) => ("retry --all".to_owned(), "run again"),
+        UserRequest::Whole(Some(batch)) => (format!("retry --all {batch}"), "run again"),
     };
     Report {
         offers: vec![Offered {
@@ -195,6 +231,7 @@ fn nothing(which: UserRequest, site: &Site) -> Result<ExitCode, Error> {
             "nothing to retry: no task of the last batch failed or is left to run; for an older one, tick its box in the notes"
         }
         UserRequest::Asked => "no command waits for approval",
+        UserRequest::Whole(_) => "nothing to run again: no batch of this notes file has run yet",
     };
     writeln!(terminal::stdout(), "{said}")?;
     Ok(ExitCode::SUCCESS)

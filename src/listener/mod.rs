@@ -43,6 +43,7 @@ use crate::reply::task::LineNumbers;
 use crate::report::{Offered, ParseError, Report};
 use crate::run::Runner;
 use crate::settings::places;
+use crate::world::ledger::{FileId, Ledger};
 use crate::world::note_file::NoteReading;
 use crate::world::watch::Signal;
 
@@ -60,7 +61,7 @@ pub use claim::{Claim, ProcessShared};
 pub use commands::Running;
 pub use memory::Memory;
 pub use observer::{News, Observer};
-pub use recovery::UserRequest;
+pub use recovery::{UserRequest, no_batch};
 pub use site::{Flags, Site};
 pub use ticked::BY_COMMAND;
 
@@ -489,6 +490,11 @@ impl Listener<'_> {
         }
         *is_mentioned = true;
         self.observer.tell(News::Note(&notices::no_task(size)));
+    }
+
+    /// The ledger, and the file in it that is listened to.
+    pub fn known(&self) -> (&Ledger, FileId) {
+        (&self.memory.ledger, self.memory.file)
     }
 
     /// Runs tasks that were seen before. True if all went well; `None` if there was nothing to do.

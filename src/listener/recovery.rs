@@ -1,9 +1,12 @@
 //! What a crash or a power cut left behind, found when listening begins: batches without an end, and results that were
 //! not written.
 
+use std::path::Path;
+
 use tokio::sync::watch;
 
 use crate::clock;
+use crate::error::Error;
 use crate::listener::delivery::Unwritten;
 use crate::listener::ticks::left_behind;
 use crate::listener::{Listener, choices, commands};
@@ -28,25 +31,49 @@ pub enum UserRequest {
     Asked,
     /// The edit of the last run that could be carried out at this line.
     At(usize),
+    /// All tasks of a batch, or of all batches of the last run.
+    Whole(Option<Number>),
 }
 
 impl UserRequest {
+    /// All tasks of the batch of this name, which is its number, its id or the beginning of that; without a name, all tasks
+    /// of the last run. `notes` is the file's path.
+    ///
+    /// # Errors
+    /// Where no batch of the file has this name or several have, where its tasks are forgotten, and where the ledger cannot
+    /// be read.
+    pub fn whole(
+        ledger: &Ledger,
+        file: FileId,
+        notes: &Path,
+        name: Option<&str>,
+    ) -> Result<Self, Error> {
+        let batches = match name {
+            None => last_run(ledger, file)?,
+            Some(name) => match ledger.named(file, name)?.as_slice() {
+                [] => return Err(no_batch(name, notes)),
+                [one] => ledger.named(file, &ledger.latest(file, one.number)?.to_string())?,
+                _ => return Err(Error::SeveralBatches(name.to_owned())),
+            },
+        };
+        if let Some(forgotten) = batches.iter().find(|batch| batch.tasks.is_empty()) {
+            let name = name.map_or_else(|| forgotten.number.to_string(), str::to_owned);
+            return Err(Error::ForgottenTasks(name));
+        }
+        // That one stands for it in the notes, and is what later ones repeat.
+        let number = batches.first().map(|batch| batch.number);
+        Ok(Self::Whole(number.filter(|_| name.is_some())))
+    }
+
     /// Offers those of a file; `None` if there are none.
     ///
     /// # Errors
     /// Where the ledger cannot be read.
     pub fn offer(self, ledger: &Ledger, file: FileId) -> Result<Option<Offer>, LedgerError> {
         match self {
-            Self::Undone => {
-                // Of two that do the same again, the later one knows what is left.
-                let mut batches = Vec::new();
-                for batch in ledger.last_run(file)? {
-                    if ledger.latest(file, batch.number)? == batch.number {
-                        batches.push(batch);
-                    }
-                }
-                Ok(undone(&batches))
-            }
+            Self::Undone => Ok(undone(&last_run(ledger, file)?)),
+            Self::Whole(None) => Ok(whole(&last_run(ledger, file)?)),
+            Self::Whole(Some(number)) => Ok(whole(&ledger.named(file, &number.to_string())?)),
             Self::At(line) => choices::offer_at(line, ledger, file),
             Self::Asked => {
                 let mut batches: Vec<(Number, Vec<usize>)> = Vec::new();
@@ -62,6 +89,34 @@ impl UserRequest {
             }
         }
     }
+}
+
+/// The error of a name that no batch of a notes file has.
+pub fn no_batch(name: &str, notes: &Path) -> Error {
+    Error::NoBatch {
+        batch: name.to_owned(),
+        notes: notes.to_owned(),
+        choice: "clada retry FILE --all BATCH",
+    }
+}
+
+/// Returns the batches of the last run. Of two that do the same again, only the later one: it knows what is left.
+fn last_run(ledger: &Ledger, file: FileId) -> Result<Vec<LogBatch>, LedgerError> {
+    let mut batches = Vec::new();
+    for batch in ledger.last_run(file)? {
+        if ledger.latest(file, batch.number)? == batch.number {
+            batches.push(batch);
+        }
+    }
+    Ok(batches)
+}
+
+/// Offers all tasks of these batches.
+fn whole(batches: &[LogBatch]) -> Option<Offer> {
+    let batches = batches.iter().filter(|batch| !batch.tasks.is_empty());
+    let batches = batches.map(|batch| (batch.number, (0..batch.tasks.len()).collect()));
+    let batches: Vec<_> = batches.collect();
+    (!batches.is_empty()).then(|| Offer::of_all(batches))
 }
 
 /// Offers what is left to do of these batches: all tasks that are not done.

@@ -25,7 +25,7 @@ fn a_retry_has_no_flags_that_do_nothing_there() {
         "--output-file",
         "--log-format",
     ];
-    for (command, own) in [("approve", &[][..]), ("retry", &["--at"])] {
+    for (command, own) in [("approve", &[][..]), ("retry", &["--at", "--all"])] {
         let help = project.clada([command, "--help"]).exits(0).out;
         let options = help.split_once("Options:").expect("options").1;
         let options = options.split("Examples:").next().expect("options");

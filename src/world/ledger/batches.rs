@@ -230,6 +230,25 @@ impl Ledger {
         self.look(|db| rows::log_batches(db, &those, [file.0]))
     }
 
+    /// Returns the batches of a file that a name can mean, oldest first: a number or an id, or the beginning of ids.
+    ///
+    /// # Errors
+    /// Where the ledger cannot be read.
+    pub fn named(&self, file: FileId, name: &str) -> Result<Vec<LogBatch>> {
+        let those = "WHERE file = ?1 AND began_ms IS NOT NULL AND substr(run, 1, length(?2)) = ?2
+             ORDER BY batch.id";
+        let exact =
+            "WHERE file = ?1 AND began_ms IS NOT NULL AND (CAST(number AS TEXT) = ?2 OR run = ?2)
+             ORDER BY batch.id";
+        self.look(|db| {
+            let exact = rows::log_batches(db, exact, params![file.0, name])?;
+            if !exact.is_empty() || name.is_empty() {
+                return Ok(exact);
+            }
+            rows::log_batches(db, those, params![file.0, name])
+        })
+    }
+
     /// Returns the tasks that wait for the user's approval, in batches that are still in the file; at most so many, the
     /// oldest first.
     ///

@@ -2,8 +2,8 @@
 
 use rustix::process::Signal;
 
-use super::{NOTES, Notes, exec, exec_task, lines, wait_for_results};
-use crate::harness::{Project, save_by_rename, wait_until};
+use super::{NOTES, Notes, exec, exec_task, lines, ran, record, wait_for_results};
+use crate::harness::{Ended, Project, save_by_rename, wait_until};
 
 /// Three execs that say that they ran; the second fails until there is a file `ok`.
 fn three() -> String {
@@ -236,4 +236,172 @@ fn a_file_that_nobody_watches() {
     project.write("other.md", "notes\n");
     let refused = project.clada(["retry", "other.md"]).exits(2).err;
     assert!(refused.contains("other.md"), "{refused}");
+}
+
+/// `clada retry` with these arguments, where nothing is copied.
+fn retry(project: &Project, args: &[&str]) -> Ended {
+    let mut command = project.command(env!("CARGO_BIN_EXE_clada"));
+    command.args(["retry", "--no-clipboard"]).args(args);
+    Ended::of(command, "")
+}
+
+/// Two tasks, of which the second waits for approval.
+fn with_question() -> String {
+    let scripts = ["echo one >> runs.txt", "echo asked >> runs.txt"];
+    format!("<tasks>\n{}</tasks>\n", scripts.map(exec_task).concat())
+}
+
+#[test]
+fn a_whole_batch_runs_again_where_nobody_watches() {
+    let project = Project::with_git();
+    let watching = project.watch([]);
+    for word in ["first", "second"] {
+        save_by_rename(&project.path(NOTES), exec(&record(word)));
+        wait_for_results(&project, &format!("✅ exec {}", record(word)));
+    }
+    drop(watching);
+    retry(&project, &["--all"]).exits(0);
+    assert_eq!(ran(&project), ["first", "second", "second"]);
+    // An older one, by its number and by its id.
+    retry(&project, &["--all", "1"]).exits(0);
+    assert_eq!(ran(&project), ["first", "second", "second", "first"]);
+    let id = id_of(&project, 1);
+    retry(&project, &["--all", &id]).exits(0);
+    assert_eq!(ran(&project).last().map(String::as_str), Some("first"));
+    assert_eq!(ran(&project).len(), 5);
+    let log = project.clada(["log"]).exits(0).out;
+    for line in ["batch 3 (retry of batch 2)", "batch 4 (retry of batch 1)"] {
+        assert!(log.contains(line), "{line}: {log}");
+    }
+    // By then batch 4 stands for batch 1.
+    assert!(log.contains("batch 5 (retry of batch 4)"), "{log}");
+    // What ran again is in the notes still, and runs no further time by itself.
+    let watching = project.watch(["--no-clipboard"]);
+    watching.until_it_looked(&project.path(NOTES));
+    assert_eq!(ran(&project).len(), 5);
+}
+
+/// The id of a batch, as `clada log` shows it.
+fn id_of(project: &Project, number: u64) -> String {
+    let log = project.clada(["log", "--json"]).exits(0).out;
+    let log: serde_json::Value = serde_json::from_str(&log).expect("JSON");
+    let batches = log.as_array().expect("an array");
+    let batch = batches.iter().find(|batch| batch["batch"] == number);
+    let id = &batch.expect("the batch")["id"];
+    id.as_str().expect("an id").to_owned()
+}
+
+#[test]
+fn a_whole_batch_runs_again_in_the_clada_that_watches_and_asks_again() {
+    let project = Project::with_git();
+    project.configure("[exec]\nask = [\"echo asked\"]\n");
+    let watching = project.watch([]);
+    save_by_rename(&project.path(NOTES), with_question());
+    wait_for_results(&project, "2 ⏸ exec echo asked");
+    project.clada(["approve"]).exits(0);
+    wait_for_results(&project, "2 ✅ exec echo asked");
+    assert_eq!(ran(&project), ["one", "asked"]);
+    let asked = project.clada(["retry", "--all"]).exits(0).out;
+    let pid = format!("process {}", watching.pid());
+    assert!(
+        asked.starts_with("2 tasks of") && asked.contains(&pid),
+        "{asked}"
+    );
+    // Nothing approves it: the question is there once more.
+    wait_for_results(&project, "2 ⏸ exec echo asked");
+    assert_eq!(ran(&project), ["one", "asked", "one"]);
+    let notes = Notes::of(&project);
+    assert_eq!(notes.body, with_question());
+    project.clada(["retry", "--all", "1"]).exits(0);
+    wait_until(|| ran(&project).len() == 4, || watching.said());
+    assert_eq!(ran(&project), ["one", "asked", "one", "one"]);
+}
+
+/// A save with two replies is one run.
+#[test]
+fn all_batches_of_the_last_run_run_again() {
+    let project = Project::new();
+    let watching = project.watch([]);
+    let both = ["first", "second"].map(crate::daemon::reply).concat();
+    save_by_rename(&project.path(NOTES), both);
+    wait_for_results(&project, "2 ✅ exec");
+    drop(watching);
+    let said = retry(&project, &["--all", "--no-git"]).exits(0).out;
+    assert!(said.contains("2 ✅ exec"), "{said}");
+    assert_eq!(ran(&project), ["first", "second", "first", "second"]);
+    // The beginning of an id that both have is not enough; the whole one is that of the first.
+    let id = id_of(&project, 1);
+    let wrong = retry(&project, &["--all", &id[..8]]).exits(2).err;
+    assert!(
+        wrong.contains("the ids of several batches start with"),
+        "{wrong}"
+    );
+    retry(&project, &["--all", &id, "--no-git"]).exits(0);
+    assert_eq!(ran(&project).len(), 5);
+}
+
+#[test]
+fn a_batch_that_nobody_knows_is_not_run_again() {
+    let project = Project::new();
+    let nothing = "nothing to run again: no batch of this notes file has run yet";
+    project.write(NOTES, "notes\n");
+    let said = project
+        .clada(["retry", "--all", "--no-clipboard"])
+        .exits(0)
+        .out;
+    assert!(said.starts_with(nothing), "{said}");
+    let watching = project.watch(["--no-clipboard"]);
+    let said = project.clada(["retry", "--all"]).exits(0).out;
+    assert!(said.starts_with(nothing), "{said}");
+    save_by_rename(&project.path(NOTES), exec(&record("here")));
+    wait_for_results(&project, "1 ✅");
+    let unknown = |args: &[&str]| retry(&project, args).exits(2).err;
+    let wanted = "`: find its number or id with `clada log`, or choose another notes file with `clada retry FILE --all BATCH`";
+    let wrong = unknown(&["--all", "7"]);
+    assert!(wrong.contains("no batch `7` ran for `"), "{wrong}");
+    assert!(wrong.contains(wanted), "{wrong}");
+    // A batch of another notes file.
+    project.write("other.md", "notes\n");
+    let mut other = project.command(env!("CARGO_BIN_EXE_clada"));
+    other.args([
+        "watch",
+        "other.md",
+        "--no-clipboard",
+        "--output-file",
+        "other.txt",
+    ]);
+    let other = crate::harness::Watching::start(other);
+    other.wait_for("watching ");
+    let id = id_of(&project, 1);
+    let wrong = unknown(&["other.md", "--all", &id]);
+    assert!(
+        wrong.contains(&format!("no batch `{id}` ran for `")),
+        "{wrong}"
+    );
+    drop((watching, other));
+    let wrong = unknown(&["other.md", "--all", &id]);
+    assert!(wrong.contains(wanted), "{wrong}");
+    let wrong = unknown(&["--all", "--at", "3"]);
+    assert!(wrong.contains("cannot be used with"), "{wrong}");
+    assert_eq!(ran(&project), ["here"]);
+}
+
+#[test]
+fn a_batch_whose_tasks_are_forgotten_is_not_run_again() {
+    let project = Project::new();
+    let watching = project.watch(["--no-clipboard"]);
+    save_by_rename(&project.path(NOTES), exec(&record("old")));
+    wait_for_results(&project, "1 ✅");
+    drop(watching);
+    let ledger = project.home().join(".local/state/clada/ledger.db");
+    let ledger = rusqlite::Connection::open(ledger).expect("ledger");
+    let forget = "DELETE FROM task; UPDATE batch SET text = NULL";
+    ledger.execute_batch(forget).expect("forget");
+    drop(ledger);
+    for batch in [&["1"][..], &[]] {
+        let wrong = retry(&project, &[&["--all"], batch].concat()).exits(1).err;
+        let said = "the tasks of batch `1` are no longer kept (`ledger.days`): paste the reply again to run them";
+        assert!(wrong.contains(said), "{wrong}");
+    }
+    assert_eq!(ran(&project), ["old"]);
 }

@@ -163,7 +163,13 @@ fn row(arg: &Arg) -> String {
     let values = arg.get_value_names().unwrap_or_default();
     let takes = arg.get_action().takes_values();
     let value = values.iter().filter(|_| takes).map(ToString::to_string);
-    let value = value.collect::<Vec<_>>().join(" ");
+    let mut value = value.collect::<Vec<_>>().join(" ");
+    let may_lack_it = arg
+        .get_num_args()
+        .is_some_and(|count| count.min_values() == 0);
+    if may_lack_it && !arg.is_positional() {
+        value = format!("[{value}]");
+    }
     let short = arg.get_short().map(|short| format!("-{short}"));
     let long = arg.get_long().map(|long| format!("--{long}"));
     let mut names: Vec<String> = short.into_iter().chain(long).collect();
