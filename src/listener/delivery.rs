@@ -18,7 +18,7 @@ use crate::report::{self, Earlier, Packet, Report, outputs_line};
 use crate::settings::places::{self, Folders};
 use crate::text::paths;
 use crate::world::clipboard::{Clipboard, Copied};
-use crate::world::desktop::Desktop;
+use crate::world::desktop::{Desktop, Notice};
 use crate::world::ledger::BlockId;
 use crate::world::lock::Lock;
 use crate::world::note_file::{NoteError, NoteFile, WriteBack};
@@ -188,7 +188,11 @@ impl Delivery {
         if self.listening.notifies && copies {
             let name = self.note.path().file_name().unwrap_or_default();
             let title = format!("{}: {}", name.to_string_lossy(), report.counts());
-            Desktop::of_process().tell(title, report.troubles());
+            Desktop::of_process().tell(Notice {
+                title,
+                body: report.troubles(),
+                opens: Some(self.note.path().to_owned()),
+            });
         }
     }
 

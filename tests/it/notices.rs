@@ -1,4 +1,4 @@
-//! Desktop notifications, on a real bus with a desktop that only takes notes.
+//! Desktop notifications, on a real bus with a desktop that only takes notes, and presses buttons.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader};
@@ -7,8 +7,10 @@ use std::sync::{Arc, Mutex};
 
 use zbus::{Connection, OwnedVariant, connection, interface};
 
+#[cfg(target_os = "linux")]
+use crate::daemon::idle::wake_ups;
 use crate::daemon::{NOTES, exec, wait_for_results};
-use crate::harness::{Project, Watching, installed, save_by_rename, wait_until};
+use crate::harness::{Ended, Project, Watching, installed, save_by_rename, wait_until};
 
 /// A message bus. Ended when dropped.
 struct Bus {
@@ -41,14 +43,46 @@ impl Drop for Bus {
     }
 }
 
-type Told = Arc<Mutex<Vec<(String, String)>>>;
+/// A notification as the desktop got it.
+#[derive(Clone)]
+struct Shown {
+    title: String,
+    body: String,
+    actions: Vec<String>,
+}
 
-struct Desktop(Told);
+/// The notifications so far, the first with the id 1, and the ids of those that were closed.
+#[derive(Default)]
+struct Told {
+    shown: Vec<Shown>,
+    closed: Vec<u32>,
+}
+
+impl Told {
+    fn texts(&self) -> Vec<(String, String)> {
+        let texts = self.shown.iter();
+        texts
+            .map(|it| (it.title.clone(), it.body.clone()))
+            .collect()
+    }
+}
+
+/// A desktop, with the capabilities of this kind.
+struct Desktop {
+    told: Arc<Mutex<Told>>,
+    has_buttons: bool,
+}
 
 #[interface(name = "org.freedesktop.Notifications")]
 impl Desktop {
     fn get_capabilities(&self) -> Vec<String> {
-        vec!["body".to_owned(), "body-markup".to_owned()]
+        let actions = self.has_buttons.then_some("actions");
+        let all = ["body", "body-markup"].into_iter().chain(actions);
+        all.map(str::to_owned).collect()
+    }
+
+    fn close_notification(&self, id: u32) {
+        self.told.lock().expect("lock").closed.push(id);
     }
 
     #[allow(clippy::too_many_arguments, reason = "the interface of all desktops")]
@@ -57,25 +91,50 @@ impl Desktop {
         app: String,
         _replaces: u32,
         _icon: String,
-        summary: String,
+        title: String,
         body: String,
-        _actions: Vec<String>,
+        actions: Vec<String>,
         _hints: HashMap<String, OwnedVariant>,
         _timeout: i32,
     ) -> u32 {
         assert_eq!(app, "clada");
-        self.0.lock().expect("lock").push((summary, body));
-        1
+        let shown = &mut self.told.lock().expect("lock").shown;
+        shown.push(Shown {
+            title,
+            body,
+            actions,
+        });
+        u32::try_from(shown.len()).expect("a number")
     }
 }
 
-fn desktop(bus: &Bus) -> (Connection, Told) {
-    let told = Told::default();
+const NOTIFICATIONS: &str = "/org/freedesktop/Notifications";
+
+fn desktop(bus: &Bus, has_buttons: bool) -> (Connection, Arc<Mutex<Told>>) {
+    let told = Arc::<Mutex<Told>>::default();
+    let desktop = Desktop {
+        told: Arc::clone(&told),
+        has_buttons,
+    };
     let service = connection::Builder::address(bus.address.as_str())
-        .serve_at("/org/freedesktop/Notifications", Desktop(Arc::clone(&told)))
+        .serve_at(NOTIFICATIONS, desktop)
         .name("org.freedesktop.Notifications")
         .build();
     (zbus::block_on(service).expect("desktop"), told)
+}
+
+/// Tells everybody that somebody clicked on a notification.
+fn click(desktop: &Connection, id: u32, action: &str) {
+    let interface = "org.freedesktop.Notifications";
+    let which = (id, action);
+    let click = desktop.emit_signal(
+        None::<&str>,
+        NOTIFICATIONS,
+        interface,
+        "ActionInvoked",
+        &which,
+    );
+    zbus::block_on(click).expect("signal");
 }
 
 fn watching(project: &Project, bus: &str, args: &[&str]) -> Watching {
@@ -91,23 +150,26 @@ fn watching(project: &Project, bus: &str, args: &[&str]) -> Watching {
 #[test]
 fn the_desktop_is_told_of_a_finished_batch() {
     let Some(bus) = Bus::start() else { return };
-    let (_desktop, told) = desktop(&bus);
+    let (_desktop, told) = desktop(&bus, false);
     let project = Project::with_git();
     let watching = watching(&project, &bus.address, &["--notify"]);
     save_by_rename(&project.path(NOTES), exec("echo 'much output'"));
-    let first = || told.lock().expect("lock").first().cloned();
+    let first = || told.lock().expect("lock").texts().first().cloned();
     wait_until(|| first().is_some(), || watching.said());
     let title = "clada.md: 1 done".to_owned();
     assert_eq!(first(), Some((title, String::new())));
 
     let failing = exec("echo 'much output'; exit 3 # <b>");
     save_by_rename(&project.path(NOTES), format!("once more:\n{failing}"));
-    let second = || told.lock().expect("lock").get(1).cloned();
+    let second = || told.lock().expect("lock").texts().get(1).cloned();
     wait_until(|| second().is_some(), || watching.said());
     let (title, body) = second().expect("a notification");
     assert_eq!(title, "clada.md: 1 failed");
     let line = "1 ❌ exec echo 'much output'; exit 3 # &lt;b&gt; - exit code 3";
     assert!(body.starts_with(line), "{body}");
+    let shown = told.lock().expect("lock").shown.clone();
+    let buttons = shown.iter().flat_map(|it| &it.actions);
+    assert_eq!(buttons.count(), 0, "this desktop has none");
     assert_eq!(watching.stop(rustix::process::Signal::INT), Some(0));
 }
 
@@ -115,14 +177,14 @@ fn the_desktop_is_told_of_a_finished_batch() {
 #[test]
 fn who_has_no_desktop_misses_nothing() {
     let Some(bus) = Bus::start() else { return };
-    let (desktop, told) = desktop(&bus);
+    let (desktop, told) = desktop(&bus, false);
     let project = Project::with_git();
     let quiet = watching(&project, &bus.address, &[]);
     save_by_rename(&project.path(NOTES), exec("true"));
     wait_for_results(&project, "✅");
     assert_eq!(quiet.stop(rustix::process::Signal::INT), Some(0));
     drop(desktop);
-    assert!(told.lock().expect("lock").is_empty());
+    assert!(told.lock().expect("lock").shown.is_empty());
 
     for address in [bus.address.as_str(), "unix:path=/nonexistent"] {
         let project = Project::with_git();
@@ -141,4 +203,152 @@ fn who_has_no_desktop_misses_nothing() {
         );
         assert_eq!(watching.stop(rustix::process::Signal::INT), Some(0));
     }
+}
+
+/// A project in which `xdg-open` notes what it is to open, with the file that has the notes of it.
+fn with_opener() -> Option<Project> {
+    let project = Project::apart()?;
+    let opened = project.home().join("opened");
+    let script = format!("echo \"$DISPLAY $*\" >> '{}'", opened.display());
+    project.program("xdg-open", &script);
+    Some(project)
+}
+
+/// The lines that `xdg-open` noted.
+fn opened(project: &Project) -> Vec<String> {
+    let text = std::fs::read_to_string(project.home().join("opened")).unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn a_click_opens_the_notes() {
+    let Some(bus) = Bus::start() else { return };
+    let Some(project) = with_opener() else { return };
+    let project = project.on_display(":4711");
+    let (desktop, told) = desktop(&bus, true);
+    let mut command = project.command(env!("CARGO_BIN_EXE_clada"));
+    command
+        .args(["watch", "--no-clipboard", "--notify", "--no-git"])
+        .env("DBUS_SESSION_BUS_ADDRESS", &bus.address);
+    let watching = Watching::logged(command);
+    watching.wait_for("watching ");
+    let count = || told.lock().expect("lock").shown.len();
+    let run = |number: usize| {
+        let reply = format!("{number}:\n{}", exec(&format!("true {number}")));
+        let before = std::fs::read_to_string(project.path(NOTES)).unwrap_or_default();
+        save_by_rename(&project.path(NOTES), before + &reply);
+        wait_until(|| count() == number, || watching.said());
+        watching.until_it_rests();
+    };
+    let notes = project.path(NOTES).canonicalize().expect("notes");
+    let line = format!(":4711 {}", notes.display());
+    // clada may not listen yet when a notification has just come.
+    let clicked = |id: u32, action: &str, times: usize| {
+        let is_open = || {
+            click(&desktop, id, action);
+            opened(&project).len() >= times
+        };
+        wait_until(is_open, || watching.said());
+    };
+    run(1);
+    let buttons = told.lock().expect("lock").shown[0].actions.clone();
+    let label = "Open clada.md";
+    assert_eq!(buttons, ["default", label, "open", label]);
+    clicked(1, "open", 1);
+    run(2);
+    clicked(2, "default", 2);
+    // What was answered is not closed; a newer one takes the place of one that was not.
+    run(3);
+    run(4);
+    assert_eq!(told.lock().expect("lock").closed, [3]);
+    click(&desktop, 3, "open");
+    clicked(4, "open", 3);
+    // Another action, which no button has.
+    run(5);
+    for _ in 0..20 {
+        click(&desktop, 5, "approve");
+    }
+    run(6);
+    clicked(6, "open", 4);
+    assert_eq!(opened(&project), [&*line, &*line, &*line, &*line]);
+    assert_eq!(watching.stop(rustix::process::Signal::INT), Some(0));
+}
+
+/// Where a virtual environment of the project is first in PATH.
+#[test]
+fn a_click_runs_no_program_of_the_project() {
+    let Some(bus) = Bus::start() else { return };
+    let Some(project) = with_opener() else { return };
+    let project = project.on_display(":4711");
+    let bin = project.path("bin");
+    std::fs::create_dir(&bin).expect("mkdir");
+    let mut planting = project.command("sh");
+    planting
+        .args(["-c", "cat > \"$0\" && chmod 755 \"$0\""])
+        .arg(bin.join("xdg-open"));
+    let script = format!(
+        "#!/bin/sh\necho of the project >> '{}'\n",
+        project.home().join("opened").display()
+    );
+    Ended::of(planting, &script).exits(0);
+    let (desktop, told) = desktop(&bus, true);
+    let mut command = project.command(env!("CARGO_BIN_EXE_clada"));
+    let paths = [bin, project.home().join("bin"), "/usr/bin".into()];
+    command
+        .args(["watch", "--no-clipboard", "--notify", "--no-git"])
+        .env("PATH", std::env::join_paths(paths).expect("PATH"))
+        .env("DBUS_SESSION_BUS_ADDRESS", &bus.address);
+    let watching = Watching::start(command);
+    watching.wait_for("watching ");
+    let reply = exec("true");
+    save_by_rename(&project.path(NOTES), reply);
+    let is_shown = || told.lock().expect("lock").shown.len() == 1;
+    wait_until(is_shown, || watching.said());
+    let is_open = || {
+        click(&desktop, 1, "open");
+        opened(&project).len() == 1
+    };
+    wait_until(is_open, || watching.said());
+    assert!(
+        opened(&project)[0].starts_with(":4711 "),
+        "{:?}",
+        opened(&project)
+    );
+}
+
+/// Ten notes files, each with a notification that nobody answers.
+#[test]
+#[cfg(target_os = "linux")]
+fn few_notifications_wait_for_a_click_and_none_of_them_wakes_clada_up() {
+    let Some(bus) = Bus::start() else { return };
+    let (_desktop, told) = desktop(&bus, true);
+    let project = Project::new();
+    let names: Vec<String> = (1..=10).map(|number| format!("{number}.md")).collect();
+    for name in &names {
+        let root = project.path(name.trim_end_matches(".md"));
+        std::fs::create_dir(&root).expect("mkdir");
+        let root = root.to_str().expect("UTF-8");
+        let notes = format!("{root}/{name}");
+        project.clada(["add", &notes, "--root", root]).exits(0);
+    }
+    let mut command = project.command(env!("CARGO_BIN_EXE_clada"));
+    command
+        .args(["daemon", "--no-clipboard"])
+        .env("DBUS_SESSION_BUS_ADDRESS", &bus.address)
+        .env("CLADA_LOG", "info");
+    let daemon = Watching::start(command);
+    daemon.wait_for("watching files=");
+    for (number, name) in (1..).zip(&names) {
+        let notes = project.path(name.trim_end_matches(".md")).join(name);
+        save_by_rename(&notes, exec("true"));
+        let is_shown = || told.lock().expect("lock").shown.len() == number;
+        wait_until(is_shown, || daemon.said());
+    }
+    assert_eq!(told.lock().expect("lock").closed, [1, 2]);
+    let rests = || {
+        let before = wake_ups(&daemon);
+        std::thread::sleep(std::time::Duration::from_millis(700));
+        wake_ups(&daemon) == before
+    };
+    wait_until(rests, || format!("{:?}", wake_ups(&daemon)));
 }

@@ -69,6 +69,14 @@ pub(super) fn candidates(vars: &EnvMap, elsewhere: bool) -> Vec<EnvMap> {
     displays.into_iter().take(TRIED).map(with).collect()
 }
 
+/// This environment with the display of the user's desktop, wherever the user sits; `None` where no display is found.
+pub(crate) fn of_desktop(vars: &EnvMap) -> Option<EnvMap> {
+    let mut displays = candidates(vars, false);
+    let there = displays.iter().position(|vars| server(vars).is_some());
+    // That of another machine cannot be asked so.
+    (!displays.is_empty()).then(|| displays.swap_remove(there.unwrap_or(0)))
+}
+
 /// A variable that is set to something.
 pub(super) fn var<'v>(vars: &'v EnvMap, name: &str) -> Option<&'v OsString> {
     vars.get(OsStr::new(name)).filter(|value| !value.is_empty())

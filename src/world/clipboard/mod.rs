@@ -6,7 +6,7 @@
 //! of a service that started before the desktop is found. Where a display lets only others copy, their [`program`] is
 //! asked; and who sits at a [`terminal`] over SSH, or without a display at one that takes it, gets the text through that.
 
-mod display;
+pub(crate) mod display;
 mod owner;
 mod program;
 mod terminal;

@@ -11,7 +11,7 @@ use super::{NOTES, exec, pause, wait_for_results};
 use crate::harness::{Project, Watching, save_by_rename, wait_until};
 
 /// How often each of its threads woke up, by the thread's number.
-fn wake_ups(watching: &Watching) -> BTreeMap<String, u64> {
+pub(crate) fn wake_ups(watching: &Watching) -> BTreeMap<String, u64> {
     let threads = fs::read_dir(format!("/proc/{}/task", watching.pid())).expect("threads");
     let of = |status: String| -> u64 {
         let lines = status.lines().filter(|line| line.contains("ctxt_switches"));

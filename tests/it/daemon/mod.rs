@@ -8,7 +8,7 @@ mod chooses;
 mod configured;
 pub(crate) mod display;
 mod editors;
-mod idle;
+pub(crate) mod idle;
 mod kill;
 mod many;
 mod options;

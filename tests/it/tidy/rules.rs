@@ -77,8 +77,9 @@ const HOMES: [(&str, &str); 30] = [
 ];
 
 /// The parts of the world that its other parts may know: each is one thing that the system does, and knows no other part.
-const SHARED: [&str; 13] = [
+const SHARED: [&str; 14] = [
     "attributes",
+    "clipboard::display",
     "compare",
     "file_or_link",
     "folder",
@@ -97,7 +98,7 @@ const SHARED: [&str; 13] = [
 pub(super) const LONGEST_FUNCTION: usize = 80;
 
 /// Types with one name, as only one of them is compiled for a system.
-const TWINS: [&str; 2] = ["Family", "Prepared"];
+const TWINS: [&str; 3] = ["Clickable", "Family", "Prepared"];
 
 /// Functions that are one flat table or `match`, which is easier to read in one piece.
 const FLAT: [&str; 5] = ["action", "action_of", "carry_out", "problem", "told"];
@@ -197,11 +198,13 @@ pub(super) fn parts_of_the_world_that_meet(sources: &[Source]) -> Vec<String> {
             continue;
         }
         for (path, line) in &source.paths {
-            let [of, world, other, ..] = path.as_slice() else {
+            let [of, world, other, rest @ ..] = path.as_slice() else {
                 continue;
             };
             let is_other = of == "crate" && world == "world" && other != own;
-            if is_other && !SHARED.contains(&other.as_str()) {
+            let part = rest.first().map(|part| format!("{other}::{part}"));
+            let is_shared = |shared: &&str| shared == other || part.as_deref() == Some(*shared);
+            if is_other && !SHARED.iter().any(is_shared) {
                 found.push(format!("{}:{line} knows world::{other}", source.name));
             }
         }

@@ -1,0 +1,159 @@
+//! Owns the desktop's notifications, and the opening of the notes by a click on one. Never waits for the desktop, and never
+//! fails: who has none misses nothing.
+//!
+//! A button opens a file and does nothing else: any program of the user can press it, commands of replies among them.
+//! There is none on macOS: what was clicked is told there only to a program with the main loop of an application.
+
+#[cfg(not(target_os = "macos"))]
+mod click;
+
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::thread;
+
+use notify_rust::Notification;
+use tokio::runtime;
+use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio::task::LocalSet;
+
+#[cfg(not(target_os = "macos"))]
+use click::Clickable;
+
+/// The most notifications that wait for a desktop that does not answer; further ones are skipped.
+const WAITING: usize = 8;
+
+/// The way to the desktop. Its copies share it.
+#[derive(Clone)]
+pub struct Desktop {
+    notices: Sender<Notice>,
+}
+
+/// A notification.
+#[derive(Debug, Clone, Default)]
+pub struct Notice {
+    pub title: String,
+    pub body: String,
+    /// The file that a click on it opens. A later notification with the same one takes its place.
+    pub opens: Option<PathBuf>,
+}
+
+impl Desktop {
+    /// The desktop of this process, with a thread of its own that sleeps until there is something to tell: what has no
+    /// answer from the bus holds up that thread and nobody else.
+    pub fn of_process() -> Self {
+        static DESKTOP: OnceLock<Desktop> = OnceLock::new();
+        DESKTOP.get_or_init(Self::start).clone()
+    }
+
+    fn start() -> Self {
+        let (notices, waiting) = channel(WAITING);
+        let serve = thread::Builder::new().name("desktop".to_owned());
+        if let Err(error) = serve.spawn(move || serve_all(waiting)) {
+            tracing::warn!(%error, "cannot start the thread for notifications");
+        }
+        Self { notices }
+    }
+
+    /// Tells something, if it can be told.
+    pub fn tell(&self, notice: Notice) {
+        if self.notices.try_send(notice).is_err() {
+            tracing::debug!("a notification was skipped");
+        }
+    }
+}
+
+/// No click is told of.
+#[cfg(target_os = "macos")]
+type Clickable = ();
+
+/// The thread. That there is no desktop is logged once, until there is one.
+fn serve_all(mut waiting: Receiver<Notice>) {
+    let serve = async move {
+        let mut shown = Clickable::default();
+        let mut is_told = false;
+        while let Some(notice) = waiting.recv().await {
+            match show(notice, &mut shown).await {
+                Ok(()) => is_told = false,
+                Err(error) if !std::mem::replace(&mut is_told, true) => {
+                    tracing::warn!(%error, "cannot show notifications: is a desktop running?");
+                }
+                Err(_) => {}
+            }
+        }
+    };
+    // For the programs that open files.
+    match runtime::Builder::new_current_thread().enable_io().build() {
+        Ok(runtime) => LocalSet::new().block_on(&runtime, serve),
+        Err(error) => tracing::warn!(%error, "cannot wait for the desktop"),
+    }
+}
+
+#[cfg(not(target_os = "macos"))]
+async fn show(notice: Notice, shown: &mut Clickable) -> notify_rust::error::Result<()> {
+    let can = notify_rust::get_capabilities()?;
+    let can = |what: &str| can.iter().any(|name| name == what);
+    let body = if can("body-markup") {
+        without_markup(&notice.body)
+    } else {
+        notice.body
+    };
+    let mut notification = Notification::new();
+    notification
+        .appname("clada")
+        .summary(&notice.title)
+        .body(&body);
+    match notice.opens.filter(|_| can("actions")) {
+        Some(path) => shown.show(notification, path).await,
+        None => notification.show_async().await.map(drop),
+    }
+}
+
+#[cfg(target_os = "macos")]
+async fn show(notice: Notice, _shown: &mut Clickable) -> notify_rust::error::Result<()> {
+    let mut notification = Notification::new();
+    let notification = notification
+        .appname("clada")
+        .summary(&notice.title)
+        .body(&notice.body);
+    notification.show().map(drop)
+}
+
+/// A text that reads the same where it is taken for markup.
+#[cfg(any(test, not(target_os = "macos")))]
+fn without_markup(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_no_markup() {
+        assert_eq!(
+            without_markup("a < b && <i>"),
+            "a &lt; b &amp;&amp; &lt;i&gt;"
+        );
+    }
+
+    /// Nobody takes the notices, as where the bus hangs.
+    #[test]
+    fn a_desktop_that_hangs_holds_up_nobody() {
+        let (notices, mut waiting) = channel(WAITING);
+        let desktop = Desktop { notices };
+        for number in 0..WAITING * 3 {
+            let title = number.to_string();
+            desktop.tell(Notice {
+                title,
+                ..Notice::default()
+            });
+        }
+        drop(desktop);
+        let told = std::iter::from_fn(|| waiting.blocking_recv());
+        let told: Vec<String> = told.map(|notice| notice.title).collect();
+        let first: Vec<String> = (0..WAITING).map(|number| number.to_string()).collect();
+        assert_eq!(told, first);
+    }
+}
