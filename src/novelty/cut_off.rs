@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::revision::{self, Revision};
 use super::seen::Candidate;
 use super::{Effect, Look, NoveltyState, OfferReason};
+use crate::reply::chat_key::without_key;
 use crate::reply::record::{Fate, Key, Number, Offer, Prose, Record, TaskPlan};
 use crate::reply::scan::{part_alone, scan};
 use crate::reply::task::{BatchState, Cause, Problem};
@@ -68,7 +69,9 @@ impl NoveltyState {
             index: 0,
             batch,
             // No batch of the notes is this one, not even one that reads the same.
-            key: self.seed.key(&format!("the whole tasks of\n{text}")),
+            key: self
+                .seed
+                .key(&format!("the whole tasks of\n{}", without_key(text))),
             prose: Prose::default(),
         };
         Some(self.remember(&part, None, Vec::new()))

@@ -1,5 +1,6 @@
 //! The prose around batches, by which a batch is told from another with the same text. Decides nothing.
 
+use crate::reply::chat_key::key_in;
 use crate::reply::dialects::block::is_fence;
 use crate::reply::record::{Key, Prose, Seed};
 use crate::reply::task::Scan;
@@ -30,9 +31,9 @@ pub(super) fn around(seed: Seed, body: &str, scan: &Scan<'_>) -> Vec<Prose> {
     proses
 }
 
-/// Fences and blank lines are none.
+/// Fences, blank lines and those that only hold the key of a chat are none.
 fn is_prose(line: &&str) -> bool {
-    !line.trim().is_empty() && !is_fence(line)
+    !line.trim().is_empty() && !is_fence(line) && key_in(line).is_none()
 }
 
 impl Prose {

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use crate::reply::chat_key::without_key;
 use crate::reply::dialect::Dialect;
 use crate::reply::record::{
     Fate, FileState, Key, Prose, Record, Stand, TaskPlan, TaskRecord, TaskTarget,
@@ -178,7 +179,8 @@ fn without_why(text: &str, scan: &Scan<'_>) -> String {
         }
     }
     rest += &text[end..];
-    rest.lines()
+    without_key(&rest)
+        .lines()
         .map(|line| line.trim_end().to_owned() + "\n")
         .collect()
 }

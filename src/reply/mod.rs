@@ -1,6 +1,7 @@
 //! A reply as values: the batches, tasks and problems in a text. Parsing cannot fail, and nothing here opens a file.
 
 pub mod action;
+pub mod chat_key;
 mod cml;
 pub mod context;
 pub mod dialect;
@@ -13,4 +14,5 @@ pub mod question;
 pub mod record;
 pub mod scan;
 pub mod task;
+pub mod teaching;
 pub mod text;

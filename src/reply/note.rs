@@ -132,6 +132,12 @@ pub fn top_block(text: &str) -> Option<&str> {
     Some(block_at(without_bom(text))?.0)
 }
 
+/// True if the first line of a text begins results, whoever wrote them and whether they end.
+pub fn begins_with_results(text: &str) -> bool {
+    let mut lines = without_bom(text).lines().map(str::trim_end);
+    lines.find(|line| !is_status_line(line)) == Some(RESULTS)
+}
+
 /// A text without the mark that some editors put first in a file.
 pub fn without_bom(text: &str) -> &str {
     text.strip_prefix(BOM).unwrap_or(text)

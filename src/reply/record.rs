@@ -5,6 +5,7 @@ use std::hash::Hasher;
 use serde::{Deserialize, Serialize};
 use siphasher::sip::SipHasher13;
 
+use super::chat_key::without_key;
 use super::question::Question;
 
 /// A batch of a watched file, counted from 1 in the order in which they were seen.
@@ -22,10 +23,10 @@ pub struct Key(pub u64);
 pub struct Seed(pub u64, pub u64);
 
 impl Seed {
-    /// The key of a text.
+    /// The key of a text. That of a batch is the same with any key of a chat in its opening tag, and without one.
     pub fn key(self, text: &str) -> Key {
         let mut hasher = SipHasher13::new_with_keys(self.0, self.1);
-        for line in text.lines() {
+        for line in without_key(text).lines() {
             hasher.write(line.trim_end().as_bytes());
             hasher.write_u8(b'\n');
         }

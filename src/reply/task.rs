@@ -37,6 +37,8 @@ pub struct Batch<'t> {
     pub atomic: bool,
     /// `<tasks message="…">`: the subject of its commits.
     pub message: Option<String>,
+    /// `<tasks key="…">`, as it is written.
+    pub key: Option<String>,
     pub state: BatchState,
     /// It is one of [`Scan::inside`].
     pub is_inside: bool,
@@ -57,6 +59,7 @@ impl<'t> Batch<'t> {
             span,
             atomic: false,
             message: None,
+            key: None,
             state,
             is_inside: false,
             tasks,

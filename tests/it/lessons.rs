@@ -1,10 +1,10 @@
 //! The teaching texts: they never run, their examples do, and they tell of every command.
 
-use clada::cmd::instructions;
 use clada::reply::dialect::Dialect;
 use clada::reply::lessons;
 use clada::reply::scan::scan;
 use clada::reply::task::{BatchState, Command, Task};
+use clada::reply::teaching;
 
 use crate::harness::Project;
 
@@ -30,7 +30,7 @@ fn open(text: &str) -> String {
 fn no_text_ever_runs() {
     for dialect in Dialect::ALL {
         for actions in [Vec::new(), names()] {
-            let text = instructions::text(dialect, &actions);
+            let text = teaching::text(dialect, &actions, None);
             let found = scan(&text);
             assert!(
                 found.batches.is_empty() && found.problems.is_empty(),
@@ -49,7 +49,9 @@ fn texts_are_short() {
             Dialect::Sham | Dialect::Nesl => 900,
             _ => 400,
         };
-        let words = instructions::text(dialect, &[]).split_whitespace().count();
+        let words = teaching::text(dialect, &[], None)
+            .split_whitespace()
+            .count();
         assert!(words <= limit, "{} has {words} words", dialect.name());
     }
 }
@@ -58,7 +60,7 @@ fn texts_are_short() {
 #[test]
 fn texts_tell_of_the_usual_mistakes() {
     for dialect in Dialect::ALL {
-        let text = instructions::text(dialect, &[]);
+        let text = teaching::text(dialect, &[], None);
         let tells = |what: &str| assert!(text.contains(what), "{}: {what}", dialect.name());
         tells(match dialect {
             Dialect::Codex | Dialect::Diff => "as they are now",
@@ -151,7 +153,7 @@ fn examples_of_patches_work() {
 /// With its further commands, CML's text shows all that a reply may ask for, and an example of each.
 #[test]
 fn cml_has_an_example_of_each_command() {
-    let text = open(&instructions::text(Dialect::Cml, &names()));
+    let text = open(&teaching::text(Dialect::Cml, &names(), None));
     let found = scan(&text);
     let [usual, more] = found.batches.as_slice() else {
         panic!("{} batches", found.batches.len());
@@ -167,7 +169,7 @@ fn cml_has_an_example_of_each_command() {
         kinds(&usual.tasks),
         [Overwrite, Edit, Edit, Move, Delete, Exec].map(Some)
     );
-    let named = |name: &str| instructions::text(Dialect::Cml, &[]).contains(&format!("`{name}`"));
+    let named = |name: &str| teaching::text(Dialect::Cml, &[], None).contains(&format!("`{name}`"));
     assert!(["read", "ls", "grep", "glob"].into_iter().all(named));
 }
 
@@ -205,7 +207,7 @@ fn the_actions_that_are_asked_for_are_listed() {
 fn without_a_choice_the_whole_text_is_printed() {
     let project = Project::new();
     let text = project.clada(["instructions"]).exits(0).out;
-    assert_eq!(text, instructions::text(Dialect::Cml, &[]));
+    assert_eq!(text, teaching::text(Dialect::Cml, &[], None));
     assert!(text.contains("It ends after 10 minutes, or after"));
     project.configure("exec.timeout = '90s'\n");
     let other = project.clada(["instructions"]).exits(0).out;
@@ -228,7 +230,7 @@ fn without_a_choice_the_whole_text_is_printed() {
 
 /// What the list of a dialect says of each command or action.
 fn says(dialect: Dialect) -> Vec<String> {
-    let text = instructions::text(dialect, &names());
+    let text = teaching::text(dialect, &names(), None);
     let lines = text.lines().filter(|line| line.starts_with("- `"));
     let said = lines.filter_map(|line| {
         let (_, said) = line.strip_prefix("- `")?.split_once('`')?;

@@ -9,6 +9,7 @@ mod browser;
 mod cases;
 mod chance;
 mod changed;
+mod chat_key;
 mod cli;
 #[cfg(target_os = "linux")]
 mod clipboard;

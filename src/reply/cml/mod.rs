@@ -375,6 +375,7 @@ impl<'t> BatchReader<'_, 't> {
         for (name, value) in attributes {
             match (name.as_str(), value.to_ascii_lowercase().as_str()) {
                 ("message", _) => self.batch.message = Some(value),
+                ("key", _) => self.batch.key = Some(value),
                 ("atomic", "yes" | "true" | "atomic" | "") => self.batch.atomic = true,
                 ("atomic", "no" | "false") => {}
                 ("atomic", _) => {

@@ -164,6 +164,38 @@ impl<'t> Tag<'t> {
         })
     }
 
+    /// The tag that a text begins with.
+    pub(crate) fn at_start(text: &'t str) -> Option<Self> {
+        if !text.starts_with('<') {
+            return None;
+        }
+        Self::at(text, 0)
+    }
+
+    /// The stretch of the text that an attribute takes, with the white space before it.
+    pub(crate) fn attribute(&self, text: &str, name: &str) -> Option<Range<usize>> {
+        let mut at = self.at + '<'.len_utf8() + self.spelling.len();
+        let is_blank = |c: char| matches!(c, ' ' | '\t');
+        loop {
+            let rest = &text[at..self.end - '>'.len_utf8()];
+            let start = rest.trim_start_matches(is_blank);
+            let known = start.find(|c: char| is_blank(c) || c == '=');
+            let (known, behind) = start.split_at(known.unwrap_or(start.len()));
+            let behind = match behind.trim_start_matches(is_blank).strip_prefix('=') {
+                Some(value) => behind_value(value.trim_start_matches(is_blank)),
+                None => behind,
+            };
+            if known.is_empty() && behind.len() == start.len() {
+                return None;
+            }
+            let end = at + rest.len() - behind.len();
+            if known.eq_ignore_ascii_case(name) {
+                return Some(at..end);
+            }
+            at = end;
+        }
+    }
+
     pub(crate) fn is(&self, kind: TagKind, name: ElementName) -> bool {
         self.kind == kind && self.name == Some(name)
     }
@@ -193,6 +225,16 @@ impl<'t> Tag<'t> {
     pub(crate) fn alone(&self, text: &str) -> bool {
         starts_line(text.as_bytes(), self.at) && self.ends_line(text)
     }
+}
+
+/// The text behind the value of an attribute.
+fn behind_value(value: &str) -> &str {
+    let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''));
+    let behind = match quote {
+        Some(quote) => value[1..].split_once(quote).map(|(_, behind)| behind),
+        None => value.find([' ', '\t']).map(|end| &value[end..]),
+    };
+    behind.unwrap_or_default()
 }
 
 /// All tags in a stretch of a text, wherever they stand.

@@ -10,7 +10,8 @@
 use std::ops::Range;
 
 use super::ParsedBlock;
-use super::block::{self, EndOfBlock, MarkerRole, damaged, is_fence, lines};
+use super::block::{self, EndOfBlock, MarkerRole, OffsetLine, damaged, is_fence, lines};
+use crate::reply::chat_key::key_in;
 use crate::reply::cml::tag::{line_start, next_line, starts_line};
 use crate::reply::dialect::Dialect;
 use crate::reply::task::{Action, BatchState, Problem, Replacement, Task};
@@ -207,13 +208,19 @@ struct FileName<'t> {
 }
 
 impl<'t> FileName<'t> {
-    /// The name above a block, not before `floor`: in the first line that is neither blank nor a fence, or in a fence.
+    /// The name above a block, not before `floor`: in the first line that is neither blank nor a fence, or in a fence. A
+    /// line with the key of a chat is as if it were not there.
     fn above(text: &'t str, block: usize, floor: usize) -> Option<Self> {
-        let mut end = line_start(text.as_bytes(), block).max(floor);
+        let end = line_start(text.as_bytes(), block).max(floor);
         let above = text[floor..end].split_inclusive('\n').rev();
-        for whole in above.take(ABOVE) {
+        let above = above.scan(end, |end, line| {
+            *end -= line.len();
+            Some((*end, line))
+        });
+        let is_own = |(_, line): &OffsetLine<'_>| key_in(line).is_none();
+        for (at, whole) in above.take(ABOVE + 1).filter(is_own).take(ABOVE) {
             let line = whole.trim_start_matches('\u{feff}');
-            let at = end - line.trim_start().len();
+            let at = at + whole.len() - line.trim_start().len();
             let path = if is_fence(line) {
                 path_of_fence(line.trim().trim_start_matches(['`', '~']))
             } else if line.trim().is_empty() {
@@ -224,7 +231,6 @@ impl<'t> FileName<'t> {
             if let Some(path) = path {
                 return Some(Self { at, path });
             }
-            end -= whole.len();
         }
         None
     }

@@ -10,6 +10,7 @@ mod header;
 use super::ParsedBlock;
 use super::patch::{HunkLines, PatchReader, added, edit};
 use crate::reply::action::Action;
+use crate::reply::chat_key::key_in;
 use crate::reply::cml::tag::line_start;
 use crate::reply::dialect::Dialect;
 use crate::reply::hunk::{Hunk, Sign};
@@ -34,7 +35,7 @@ pub(crate) fn read<'t>(text: &'t str, at: usize, floor: usize) -> Option<ParsedB
     let mut diff = DiffReader {
         text,
         reader,
-        fence,
+        fence: fence.map(|fence| fence.sign),
         end: start,
         added: 0..0,
         closed: false,
@@ -69,25 +70,39 @@ pub(crate) fn read<'t>(text: &'t str, at: usize, floor: usize) -> Option<ParsedB
 /// The start of a block that begins at an offset, with the fence that opens right above it: read without that, it can be
 /// another.
 pub(crate) fn start_with_fence(text: &str, start: usize) -> usize {
-    match fence_above(text, start) {
-        Some(_) => line_start(text.as_bytes(), start - 1),
-        None => start,
-    }
+    fence_above(text, start).map_or(start, |fence| fence.line)
 }
 
-/// The fence that opens on the line above.
-fn fence_above(text: &str, start: usize) -> Option<&str> {
-    let above = text[..start].strip_suffix('\n')?;
-    let line = &above[line_start(above.as_bytes(), above.len())..];
+/// A fence that opens above a block.
+struct FenceAbove<'t> {
+    /// The start of its line.
+    line: usize,
+    sign: &'t str,
+}
+
+/// The fence that opens on the line above, or above the line there that holds the key of a chat.
+fn fence_above(text: &str, start: usize) -> Option<FenceAbove<'_>> {
+    let above = |at: usize| {
+        let end = text[..at].strip_suffix('\n')?.len();
+        Some(line_start(text.as_bytes(), end)..end)
+    };
+    let mut line = above(start)?;
+    if key_in(&text[line.clone()]).is_some() {
+        line = above(line.start)?;
+    }
+    let at = line.start;
     // It may be an item of a list.
     let is_before = |c: char| c.is_ascii_digit() || " \t-*.)".contains(c);
-    let line = line.trim_start_matches(is_before);
+    let line = text[line].trim_start_matches(is_before);
     let sign = line
         .chars()
         .next()
         .filter(|sign| matches!(sign, '`' | '~'))?;
     let length = line.len() - line.trim_start_matches(sign).len();
-    (length >= 3).then(|| &line[..length])
+    (length >= 3).then(|| FenceAbove {
+        line: at,
+        sign: &line[..length],
+    })
 }
 
 struct DiffReader<'t> {
