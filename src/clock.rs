@@ -59,8 +59,12 @@ pub(crate) fn run_id() -> String {
 
 /// Returns a word that cannot be guessed. `RandomState` takes its keys from the system's random numbers.
 pub(crate) fn word() -> String {
-    let number = RandomState::new().build_hasher().finish();
-    format!("{number:016x}")
+    format!("{:016x}", chance())
+}
+
+/// Returns a number that cannot be guessed.
+pub(crate) fn chance() -> u64 {
+    RandomState::new().build_hasher().finish()
 }
 
 /// Formats a second since 1970 in UTC: `2026-11-20T10:30:00Z`.

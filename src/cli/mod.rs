@@ -517,6 +517,9 @@ pub struct InstructionsArgs {
     /// Copy the text to the clipboard instead of printing it
     #[arg(long)]
     pub copy: bool,
+    /// Make another key for the notes file, so that copied replies with the previous one no longer count
+    #[arg(long)]
+    pub new_key: bool,
     /// The language to teach
     #[arg(long, value_name = "NAME", default_value = "cml", value_parser = named(Dialect::ALL.map(Dialect::name), dialect))]
     pub dialect: Dialect,

@@ -9,13 +9,19 @@ use crate::cli;
 use crate::cli::terminal;
 use crate::clock;
 use crate::cmd::notes::NotesWithRoot;
-use crate::cmd::{clipboard, context};
+use crate::cmd::{self, clipboard, context};
 use crate::error::Error;
+use crate::reply::chat_key::ChatKey;
 use crate::reply::dialect::Dialect;
 use crate::reply::teaching::{self, FOLDER, TIMEOUT};
 use crate::settings::Settings;
 use crate::settings::places::Folders;
+use crate::start;
 use crate::text::duration;
+use crate::world::chat_keys::ChatKeys;
+
+/// The folders of this user, and the notes file if it is known.
+type FoundNotes<'f> = (&'f Folders, Result<NotesWithRoot, Error>);
 
 /// Prints or copies the text for the current folder, and starts a new chat.
 ///
@@ -26,16 +32,28 @@ pub fn main(args: &cli::InstructionsArgs) -> Result<ExitCode, Error> {
     if !args.actions.is_empty() && !has_actions {
         return Err(Error::NoActions(args.dialect.name()));
     }
-    let text = teaching::text(args.dialect, &args.actions, None);
+    if args.new_key {
+        cmd::for_the_user("instructions --new-key")?;
+    }
+    let file = args.file.as_deref();
+    let folders = Folders::of_user();
+    let mut found = folders
+        .as_ref()
+        .map(|folders| (folders, NotesWithRoot::find(folders, file, None)));
+    let key = if args.new_key {
+        let (folders, notes) = found.ok_or(Error::NoHome)?;
+        let notes = notes?;
+        let key = keys(folders).renew(&start::canonical(&notes.file))?;
+        found = Some((folders, Ok(notes)));
+        Some(key)
+    } else {
+        found.as_ref().and_then(key)
+    };
+    let text = teaching::text(args.dialect, &args.actions, key);
     let text = match std::env::current_dir() {
         Ok(folder) => text.replace(FOLDER, &folder.to_string_lossy()),
         Err(_) => text,
     };
-    let file = args.file.as_deref();
-    let folders = Folders::of_user();
-    let found = folders
-        .as_ref()
-        .map(|folders| (folders, NotesWithRoot::find(folders, file, None)));
     let limit = found
         .as_ref()
         .and_then(|(folders, notes)| timeout(folders, notes.as_ref().ok()));
@@ -56,6 +74,25 @@ pub fn main(args: &cli::InstructionsArgs) -> Result<ExitCode, Error> {
     Ok(ExitCode::SUCCESS)
 }
 
+fn keys(folders: &Folders) -> ChatKeys {
+    ChatKeys::new(folders.chat_keys())
+}
+
+/// Returns the key of the notes file, where that is known. A command in a reply gets none.
+fn key((folders, notes): &FoundNotes<'_>) -> Option<ChatKey> {
+    let notes = notes.as_ref().ok()?;
+    if std::env::var_os("CLADA").is_some() {
+        return None;
+    }
+    match keys(folders).of(&start::canonical(&notes.file)) {
+        Ok(key) => Some(key),
+        Err(error) => {
+            tracing::error!(%error, "the text has no key");
+            None
+        }
+    }
+}
+
 /// Returns the time limit of commands in the project of the notes file, or in this folder.
 fn timeout(folders: &Folders, notes: Option<&NotesWithRoot>) -> Option<Duration> {
     let root = match notes {
@@ -67,10 +104,7 @@ fn timeout(folders: &Folders, notes: Option<&NotesWithRoot>) -> Option<Duration>
 }
 
 /// Starts a new chat, which has seen no files. Does nothing where no notes file is given or known.
-fn begin(
-    file: Option<&Path>,
-    found: Option<(&Folders, Result<NotesWithRoot, Error>)>,
-) -> Result<(), Error> {
+fn begin(file: Option<&Path>, found: Option<FoundNotes<'_>>) -> Result<(), Error> {
     // A command in a reply starts no new chat.
     if std::env::var_os("CLADA").is_some() {
         return Ok(());

@@ -19,6 +19,7 @@ use crate::run::exec::ExecRules;
 use crate::settings::places;
 use crate::settings::{LoadedSettings, Settings};
 use crate::world::chat::ChatStore;
+use crate::world::chat_keys::ChatKeys;
 use crate::world::context::ContextStore;
 use crate::world::ledger::Ledger;
 use crate::world::lock::Lock;
@@ -95,6 +96,7 @@ impl<'c> Listener<'c> {
         let chat = ChatStore::of(&folders.chats(), root, note.path());
         if let Some(was) = &was {
             take_over(site, was, &runner.context, &chat);
+            take_over_key(site, was, note.path());
         }
         runner.reader = Some(ChatReader::new(chat));
         let settle = Settle::new(listening.debounce);
@@ -218,5 +220,14 @@ fn take_over(site: &Site, was: &Path, context: &ContextStore, chat: &ChatStore) 
     }
     if let Err(error) = chat.take_over(&ChatStore::of(&folders.chats(), root, was)) {
         tracing::error!(%error, "what the chat knows of files");
+    }
+}
+
+/// Takes over the key of a notes file, which its chat goes on to use.
+fn take_over_key(site: &Site, was: &Path, now: &Path) {
+    let keys = ChatKeys::new(site.folders.chat_keys());
+    // A new key can be given to the chat.
+    if let Err(error) = keys.take_over(was, now) {
+        tracing::error!(%error, "the key of the chat");
     }
 }

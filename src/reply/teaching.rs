@@ -80,7 +80,7 @@ fn unkeyed(dialect: Dialect, actions: &[String]) -> String {
 /// Puts a key into the examples of a text, and the rule about it on top of the others.
 fn keyed(dialect: Dialect, text: &str, key: ChatKey) -> String {
     if dialect == Dialect::Cml {
-        let rule = format!("{RULES}- Write `key=\"{key}\"` in every `<tasks>` tag.\n");
+        let rule = format!("{RULES}- Write `key=\"{key}\"` in each `<tasks>`.\n");
         let text = text.replace(TASKS, &format!("\n<tasks key=\"{key}\">\n"));
         return text.replacen(RULES, &rule, 1);
     }

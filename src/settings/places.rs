@@ -101,6 +101,11 @@ impl Folders {
         self.state.join("chats")
     }
 
+    /// The folder that keeps the keys of the notes files.
+    pub fn chat_keys(&self) -> PathBuf {
+        self.state.join("keys")
+    }
+
     /// The paths that no file task may touch, besides the notes file and its output file.
     pub fn protected(&self, root: &Path) -> Vec<PathBuf> {
         let mut protected = self.own(root);

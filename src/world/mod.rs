@@ -7,6 +7,7 @@
 
 pub mod attributes;
 pub mod chat;
+pub mod chat_keys;
 pub mod clipboard;
 pub mod compare;
 pub mod context;

@@ -1,12 +1,13 @@
 //! The teaching texts: they never run, their examples do, and they tell of every command.
 
+use clada::reply::chat_key::{ChatKey, CopiedReply, judge};
 use clada::reply::dialect::Dialect;
 use clada::reply::lessons;
 use clada::reply::scan::scan;
 use clada::reply::task::{BatchState, Command, Task};
 use clada::reply::teaching;
 
-use crate::harness::Project;
+use crate::harness::{Ended, Project};
 
 /// The commands that a reply may ask for.
 fn commands() -> impl Iterator<Item = Command> {
@@ -29,8 +30,9 @@ fn open(text: &str) -> String {
 #[test]
 fn no_text_ever_runs() {
     for dialect in Dialect::ALL {
-        for actions in [Vec::new(), names()] {
-            let text = teaching::text(dialect, &actions, None);
+        let (all, none, key) = (names(), Vec::new(), Some(ChatKey::from_random(7)));
+        for (actions, key) in [(&none, None), (&all, None), (&none, key), (&all, key)] {
+            let text = teaching::text(dialect, actions, key);
             let found = scan(&text);
             assert!(
                 found.batches.is_empty() && found.problems.is_empty(),
@@ -49,9 +51,8 @@ fn texts_are_short() {
             Dialect::Sham | Dialect::Nesl => 900,
             _ => 400,
         };
-        let words = teaching::text(dialect, &[], None)
-            .split_whitespace()
-            .count();
+        let key = Some(ChatKey::from_random(7));
+        let words = teaching::text(dialect, &[], key).split_whitespace().count();
         assert!(words <= limit, "{} has {words} words", dialect.name());
     }
 }
@@ -207,7 +208,7 @@ fn the_actions_that_are_asked_for_are_listed() {
 fn without_a_choice_the_whole_text_is_printed() {
     let project = Project::new();
     let text = project.clada(["instructions"]).exits(0).out;
-    assert_eq!(text, teaching::text(Dialect::Cml, &[], None));
+    assert_eq!(text, teaching::text(Dialect::Cml, &[], Some(key_of(&text))));
     assert!(text.contains("It ends after 10 minutes, or after"));
     project.configure("exec.timeout = '90s'\n");
     let other = project.clada(["instructions"]).exits(0).out;
@@ -323,4 +324,88 @@ fn wrong_names_are_told_with_the_nearest() {
         let err = project.clada(args).exits(2).err;
         assert!(err.contains(said), "{err}");
     }
+}
+
+/// The key that a text teaches.
+fn key_of(text: &str) -> ChatKey {
+    let start = ["\n<tasks key=\"", "\nclada: "]
+        .into_iter()
+        .find_map(|start| {
+            let at = text.find(start)?;
+            Some(at + start.len())
+        });
+    let start = start.unwrap_or_else(|| panic!("no key in {text}"));
+    text[start..start + 5].parse().expect("a key")
+}
+
+/// Each notes file has a key, which every dialect teaches in its example and in one rule.
+#[test]
+fn the_key_of_the_notes_file_is_taught() {
+    let project = Project::with_git();
+    // There is no notes file yet, but where it will be is known.
+    let taught = |args: &[&str]| {
+        let mut command = project.command(env!("CARGO_BIN_EXE_clada"));
+        command.arg("instructions").args(args);
+        Ended::of(command, "").exits(0).out
+    };
+    let key = key_of(&taught(&[]));
+    for dialect in Dialect::ALL {
+        let text = taught(&["--dialect", dialect.name()]);
+        assert_eq!(key_of(&text), key, "{text}");
+        let rule = match dialect {
+            Dialect::Cml => format!("- Write `key=\"{key}\"` in each `<tasks>`.\n"),
+            _ => format!(
+                "- Put the line `clada: {key}` right above your first block, in each reply.\n"
+            ),
+        };
+        assert!(text.contains(&format!("\nRules\n{rule}")), "{text}");
+        assert_eq!(text.matches(&key.to_string()).count(), 2, "{text}");
+        let reply = open(&text)
+            .replace("src/", "lib/")
+            .replace("pytest", "test");
+        let judged = judge(&reply, &scan(&reply));
+        assert!(
+            matches!(judged, CopiedReply::Keyed { key: of, .. } if of == key),
+            "{judged:?}"
+        );
+    }
+    project.write("clada.md", "").write("other.md", "");
+    assert_eq!(key_of(&taught(&["clada.md"])), key);
+    let other = key_of(&taught(&["other.md"]));
+    assert_ne!(other, key);
+    let new = key_of(&taught(&["--new-key"]));
+    assert!(new != key && new != other);
+    assert_eq!(key_of(&taught(&[])), new);
+    assert_eq!(key_of(&taught(&["other.md"])), other);
+}
+
+#[test]
+fn without_a_known_notes_file_there_is_no_key() {
+    let project = Project::new();
+    let unkeyed = teaching::text(Dialect::Cml, &[], None);
+    let missing = project.clada(["instructions", "none.md"]).exits(2);
+    assert_eq!(missing.out, unkeyed);
+    let refused = project
+        .clada(["instructions", "--new-key", "none.md"])
+        .exits(2);
+    assert!(
+        refused.err.contains("none.md") && refused.out.is_empty(),
+        "{}",
+        refused.err
+    );
+    // A command in a reply learns no key.
+    let within = |args: &[&str]| {
+        let mut command = project.command(env!("CARGO_BIN_EXE_clada"));
+        command.args(args).env("CLADA", "1");
+        Ended::of(command, "")
+    };
+    assert_eq!(within(&["instructions"]).exits(0).out, unkeyed);
+    let refused = within(&["instructions", "--new-key"]).exits(2);
+    let said = "only you can run `clada instructions --new-key`, not a command that clada runs";
+    assert!(
+        refused.err.contains(said) && refused.out.is_empty(),
+        "{}",
+        refused.err
+    );
+    assert!(!project.home().join(".local/state/clada/keys").exists());
 }
