@@ -34,7 +34,9 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ),
     (
         "In the background",
-        &["add", "remove", "list", "daemon", "service"],
+        &[
+            "add", "remove", "list", "daemon", "service", "pause", "resume",
+        ],
     ),
 ];
 const OTHERS: &str = "Other commands";

@@ -179,6 +179,18 @@ pub enum Verb {
         #[arg(long)]
         json: bool,
     },
+    /// Pause the watching of the clipboard, in all clada processes
+    ///
+    /// Saved replies still run. The pause ends after TIME, or with `clada resume`.
+    Pause {
+        /// How long, such as 30m or 2h [default: until you run `clada resume`]
+        #[arg(value_parser = time)]
+        time: Option<Duration>,
+    },
+    /// Resume the watching of the clipboard
+    ///
+    /// What is on the clipboard by then is nothing new.
+    Resume,
     /// Copy the last results of a notes file again
     Copy(CopyArgs),
     /// Keep a text on the clipboard, for another clada process

@@ -15,6 +15,7 @@ pub mod instructions;
 pub mod log;
 pub mod man;
 mod notes;
+pub mod pause;
 mod reply_input;
 pub mod retry;
 pub mod run;
@@ -72,6 +73,8 @@ pub fn dispatch(cli: Cli) -> Result<ExitCode, Error> {
         }) => supervisor::watch_all(!no_clipboard, allow_shared),
         Some(Verb::Status { json }) => status::main(json),
         Some(Verb::Config { root, json }) => config::main(root.as_deref(), json),
+        Some(Verb::Pause { time }) => pause::main(time),
+        Some(Verb::Resume) => pause::resume(),
         Some(Verb::Copy(args)) => clipboard::main(&args),
         Some(Verb::ClipboardOwner { stays }) => clipboard::own(stays),
         Some(Verb::Doctor(args)) => doctor::main(&args),

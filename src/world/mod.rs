@@ -24,6 +24,7 @@ pub mod note_file;
 pub mod output_file;
 pub mod ownership;
 pub mod packet;
+pub mod pause;
 pub mod process;
 pub mod programs;
 pub mod roots;

@@ -58,6 +58,7 @@ mod package;
 mod packet;
 mod patch;
 mod paths;
+mod pause;
 mod policy;
 #[cfg(target_os = "linux")]
 mod printed;

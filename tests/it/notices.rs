@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex};
 
 use zbus::{Connection, OwnedVariant, connection, interface};
 
-#[cfg(target_os = "linux")]
 use crate::daemon::idle::wake_ups;
 use crate::daemon::{NOTES, exec, wait_for_results};
 use crate::harness::{Ended, Project, Watching, installed, save_by_rename, wait_until};
@@ -318,7 +317,6 @@ fn a_click_runs_no_program_of_the_project() {
 
 /// Ten notes files, each with a notification that nobody answers.
 #[test]
-#[cfg(target_os = "linux")]
 fn few_notifications_wait_for_a_click_and_none_of_them_wakes_clada_up() {
     let Some(bus) = Bus::start() else { return };
     let (_desktop, told) = desktop(&bus, true);
