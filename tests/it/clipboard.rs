@@ -15,7 +15,7 @@ use crate::harness::{Project, Watching, installed, runs, save_by_rename, wait_un
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// An environment with programs and these variables.
-fn around(vars: &[(&str, &str)]) -> ClipboardContext {
+pub(crate) fn around(vars: &[(&str, &str)]) -> ClipboardContext {
     let path = std::env::var_os("PATH").unwrap();
     let home = [("HOME", "/tmp")];
     let vars = home.iter().chain(vars);
@@ -70,7 +70,7 @@ impl Drop for Session {
 }
 
 /// The processes that keep the clipboard for programs of this project.
-fn owners(project: &Project) -> Vec<String> {
+pub(crate) fn owners(project: &Project) -> Vec<String> {
     let mut found = Vec::new();
     let home = format!("HOME={}", project.home().display());
     for entry in std::fs::read_dir("/proc").unwrap().flatten() {
@@ -249,14 +249,14 @@ fn other_programs_copy_where_clada_cannot() {
 }
 
 /// A Wayland compositor without a screen. Ended when dropped.
-struct Sway {
+pub(crate) struct Sway {
     server: Child,
     session: Session,
 }
 
 impl Sway {
     /// `None`, and a line that says so, where there is none; in CI there must be one.
-    fn start() -> Option<Self> {
+    pub(crate) fn start() -> Option<Self> {
         if !installed("sway") || !installed("wl-paste") {
             return None;
         }
@@ -301,7 +301,7 @@ impl Sway {
         names.find(|name| name.starts_with("wayland-") && !name.ends_with(".lock"))
     }
 
-    fn vars(&self) -> [(&str, String); 2] {
+    pub(crate) fn vars(&self) -> [(&str, String); 2] {
         let runtime = self.session.runtime().to_owned();
         [
             ("XDG_RUNTIME_DIR", runtime),
@@ -321,7 +321,7 @@ impl Sway {
 impl Sway {
     /// Waits until this is on its clipboard: who had it before may be just going.
     #[track_caller]
-    fn shows(&self, text: &str) {
+    pub(crate) fn shows(&self, text: &str) {
         wait_until(
             || self.clipboard() == text,
             || format!("{text:?}, not {:?}", self.clipboard()),

@@ -353,6 +353,7 @@ fn the_doctor_leaves_the_clipboard_as_it_was() {
         "clipboard",
         "✅ a text was written and read back; what you have copied is still there",
     );
+    says(&project, 0, "clipboard watching", "✅ X11 (XFIXES ");
     assert_eq!(xvfb.clipboard(&project), "mine");
 
     let runtime = project.home().join("run").display().to_string();

@@ -144,6 +144,14 @@ fn of_the_clipboard() {
         ),
         (ClipboardError::Overtaken, "a newer text replaced it"),
         (
+            ClipboardError::CopiedSince,
+            "something else was copied since",
+        ),
+        (
+            ClipboardError::Unwatchable { cause: cause() },
+            "the clipboard cannot be watched (denied)",
+        ),
+        (
             ClipboardError::TooLong { bytes: 9, most: 8 },
             "the text has 9 bytes, and the clipboard takes 8: shorten it",
         ),

@@ -13,6 +13,8 @@ mod chat_key;
 mod cli;
 #[cfg(target_os = "linux")]
 mod clipboard;
+#[cfg(target_os = "linux")]
+mod clipboard_watch;
 mod cml;
 mod config;
 mod confine;

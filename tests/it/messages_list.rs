@@ -459,6 +459,16 @@ const WITHOUT_CASE: &[Without] = &[
         why: KILL,
     },
     Without {
+        file: "src/world/clipboard/watching/mac.rs",
+        text: "",
+        why: SYSTEM,
+    },
+    Without {
+        file: "src/world/clipboard/watching/mod.rs",
+        text: "has no XFIXES",
+        why: SYSTEM,
+    },
+    Without {
         file: "src/world/clipboard/trial.rs",
         text: "",
         why: SYSTEM,

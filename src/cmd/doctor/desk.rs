@@ -37,7 +37,15 @@ fn display() -> Vec<(&'static str, CheckResult)> {
         Ok(()) => CheckResult::Fine("programs without a window can copy".to_owned()),
         Err(why) => CheckResult::Less(why.to_string()),
     });
-    let mut found = vec![("display", display), ("clipboard", clipboard)];
+    let watching = match trial.watching {
+        Ok(by) => CheckResult::Fine(by),
+        Err(why) => CheckResult::Less(why.to_string()),
+    };
+    let mut found = vec![
+        ("display", display),
+        ("clipboard", clipboard),
+        ("clipboard watching", watching),
+    ];
     found.extend(data_control.map(|it| ("data control", it)));
     found
 }

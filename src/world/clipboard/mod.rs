@@ -1,5 +1,5 @@
-//! Owns the system's clipboard: puts text there and keeps it there. Never reads it, and never lets a slow display hold up
-//! anything.
+//! Owns the system's clipboard: puts text there and keeps it there, and tells what others copy if that is wanted. Never logs
+//! what is there, and never lets a slow display hold up anything.
 //!
 //! The text lives in the process that set it, so one [`owner`] stays for as long as clada does; it is looked after by a
 //! thread of its own. It is started at the first copy and anew after an error, for the [`display`] that is there then: that
@@ -7,27 +7,32 @@
 //! asked; and who sits at a [`terminal`] over SSH, or without a display at one that takes it, gets the text through that.
 
 pub(crate) mod display;
+mod exchange;
+mod frame;
+mod hand;
 mod owner;
+mod owning;
 mod program;
 mod terminal;
 mod trial;
+mod watching;
 
 use std::env;
 use std::io::IsTerminal;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use display::var;
-use owner::Owner;
-
-use crate::world::programs::Programs;
+use exchange::Exchange;
+use hand::CopyJob;
 
 pub use display::EnvMap;
-pub use owner::{NAME as OWNER, STAYS as OWNER_STAYS, own};
+pub use owner::{NAME as OWNER, STAYS as OWNER_STAYS};
+pub use owning::own;
 
 pub use trial::{Trial, not_run, try_out};
 
@@ -35,11 +40,6 @@ pub use trial::{Trial, not_run, try_out};
 const MOST: usize = 16 * 1024 * 1024;
 /// The longest time that the end waits for the owner to hand over its text.
 const FAREWELL: Duration = Duration::from_millis(350);
-/// The time for which a text without a display is kept for one that appears. After that, the user may have copied something
-/// newer.
-const LATE: Duration = Duration::from_secs(60);
-/// The time between two such attempts.
-const AGAIN: Duration = Duration::from_secs(2);
 
 /// The reason why a text is not on the clipboard; short enough for one line of a results block.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -64,6 +64,10 @@ pub enum ClipboardError {
     NoAnswer { patience: Duration },
     #[error("a newer text replaced it")]
     Overtaken,
+    #[error("something else was copied since")]
+    CopiedSince,
+    #[error("the clipboard cannot be watched ({cause})")]
+    Unwatchable { cause: String },
     #[error(
         "the text has {bytes} bytes, and the clipboard takes {}: shorten it",
         most
@@ -92,7 +96,10 @@ impl ClipboardError {
             Self::NotRun { cause, .. } => cause.may_pass(),
             _ => !matches!(
                 self,
-                Self::NoDisplay { looked: false } | Self::TooLong { .. } | Self::NoThread { .. }
+                Self::NoDisplay { looked: false }
+                    | Self::TooLong { .. }
+                    | Self::CopiedSince
+                    | Self::NoThread { .. }
             ),
         }
     }
@@ -108,6 +115,34 @@ pub enum Copied {
     /// The text was sent to the terminal, which does not tell whether it took it.
     Sent,
 }
+
+/// A text that somebody else copied.
+pub struct CopiedText {
+    pub text: String,
+    pub copy: CopyId,
+}
+
+/// Names one act of copying, as long as it is watched by the same process without a break.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CopyId {
+    /// The watching that saw it.
+    watch: u64,
+    /// Counts the acts that it saw.
+    generation: u64,
+}
+
+/// The news of the watching.
+pub enum ClipboardNews {
+    /// Somebody else copied a text.
+    Copied(CopiedText),
+    /// The clipboard is watched by this way, such as `X11, :1`.
+    Watching(String),
+    /// Nothing can be watched now, for this reason. It is tried again.
+    Blind(ClipboardError),
+}
+
+/// Takes the news of the watching.
+type NewsTaker = Box<dyn Fn(ClipboardNews) + Send>;
 
 /// The surroundings in which a clipboard is looked for.
 #[derive(Debug, Clone)]
@@ -153,36 +188,24 @@ impl ClipboardContext {
 /// Dropping it ends the ownership, and gives a clipboard manager, if there is one, the text to keep; that is waited for
 /// only shortly. A process that ends without the drop takes its owner along.
 pub struct Clipboard {
-    newest: Arc<NewestJob>,
-    /// Wakes the thread, which ends when this is gone.
-    bell: Option<SyncSender<()>>,
+    exchange: Arc<Exchange>,
     /// Disconnected when the thread has ended; or why it could not be started.
     ended: std::io::Result<Mutex<Receiver<()>>>,
     /// True once it was said how to have none.
     advised: AtomicBool,
 }
 
-/// The newest text only: while the display hangs, texts that nobody will see must not pile up.
-type NewestJob = Mutex<Option<CopyJob>>;
-
-struct CopyJob {
-    text: String,
-    answer: SyncSender<Result<Copied, ClipboardError>>,
-}
-
 impl Clipboard {
-    /// Starts the thread, which sleeps until there is something to copy. No display is looked for yet.
+    /// Starts the thread, which sleeps until there is something to do. No display is looked for yet.
     pub fn start(around: ClipboardContext) -> Clipboard {
-        let newest = Arc::<NewestJob>::default();
-        let (bell, rung) = sync_channel(1);
+        let exchange = Arc::<Exchange>::default();
         let (ending, ended) = sync_channel(0);
-        let jobs = Arc::clone(&newest);
+        let its = Arc::clone(&exchange);
         let started = thread::Builder::new()
             .name("clipboard".into())
-            .spawn(move || serve(&jobs, &rung, around, ending));
+            .spawn(move || hand::serve(its, around, ending));
         Clipboard {
-            newest,
-            bell: Some(bell),
+            exchange,
             ended: started.map(|_| Mutex::new(ended)),
             advised: AtomicBool::new(false),
         }
@@ -198,6 +221,43 @@ impl Clipboard {
     ///
     /// What is too long for every reader is an error, as it would look like a success; the caller cuts, far below this.
     pub fn copy(&self, text: String, patience: Duration) -> Result<Copied, ClipboardError> {
+        self.put(text, None, patience)
+    }
+
+    /// Puts the text on the clipboard as [`Clipboard::copy`] does, unless anything, text or not, was copied since that copy;
+    /// then the error is [`ClipboardError::CopiedSince`].
+    pub fn copy_after(
+        &self,
+        text: String,
+        after: CopyId,
+        patience: Duration,
+    ) -> Result<Copied, ClipboardError> {
+        self.put(text, Some(after), patience)
+    }
+
+    /// Tells what others copy from now on, or nothing any more with `None`. Returns at once. What is on the clipboard then is
+    /// nothing new.
+    ///
+    /// The function must be quick: while it runs, nothing else is heard of the display. It must not call this one.
+    pub fn watch(&self, told: Option<Box<dyn Fn(ClipboardNews) + Send>>) {
+        let is_wanted = told.is_some();
+        self.exchange.take_news(told);
+        match &self.ended {
+            Ok(_) => self.exchange.wish(|wishes| wishes.watch = Some(is_wanted)),
+            Err(error) => {
+                let cause = error.to_string();
+                let blind = ClipboardNews::Blind(ClipboardError::NoThread { cause });
+                self.exchange.tell(None, blind);
+            }
+        }
+    }
+
+    fn put(
+        &self,
+        text: String,
+        after: Option<CopyId>,
+        patience: Duration,
+    ) -> Result<Copied, ClipboardError> {
         if let Err(error) = &self.ended {
             let cause = error.to_string();
             return Err(ClipboardError::NoThread { cause });
@@ -207,11 +267,12 @@ impl Clipboard {
             return Err(ClipboardError::TooLong { bytes, most });
         }
         let (answer, answered) = sync_channel(1);
-        *lock(&self.newest) = Some(CopyJob { text, answer });
-        if let Some(bell) = &self.bell {
-            // Where it rings already, this text is found too.
-            let _ = bell.try_send(());
-        }
+        let job = CopyJob {
+            text,
+            after,
+            answer,
+        };
+        self.exchange.wish(|wishes| wishes.copy = Some(job));
         match answered.recv_timeout(patience) {
             Ok(result) => result,
             Err(RecvTimeoutError::Timeout) => Err(ClipboardError::NoAnswer { patience }),
@@ -222,128 +283,16 @@ impl Clipboard {
 
 impl Drop for Clipboard {
     fn drop(&mut self) {
-        // Nobody waits for it any more.
-        lock(&self.newest).take();
-        self.bell = None;
+        self.exchange.take_news(None);
+        // Nobody waits for a copy any more.
+        self.exchange.wish(|wishes| {
+            wishes.copy = None;
+            wishes.ends = true;
+        });
         if let Ok(ended) = &mut self.ended {
             let ended = ended.get_mut().unwrap_or_else(PoisonError::into_inner);
             // Not joined: a thread that a display holds is left to the end of the process.
             let _ = ended.recv_timeout(FAREWELL);
         }
-    }
-}
-
-fn lock(newest: &NewestJob) -> MutexGuard<'_, Option<CopyJob>> {
-    newest.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The thread. `_ending` is dropped after the owner, which says that it is done.
-fn serve(
-    newest: &NewestJob,
-    rung: &Receiver<()>,
-    around: ClipboardContext,
-    _ending: SyncSender<()>,
-) {
-    let mut hand = Hand {
-        programs: Programs::of_vars(&around.vars),
-        around,
-        owner: None,
-    };
-    let mut late: Option<(String, Instant)> = None;
-    loop {
-        let longest = late.as_ref().map_or(Duration::MAX, |_| AGAIN);
-        match rung.recv_timeout(longest) {
-            Ok(()) => {
-                let Some(CopyJob { text, answer }) = lock(newest).take() else {
-                    continue;
-                };
-                let result = hand.put(&text);
-                let error = result.as_ref().err();
-                let again = error.is_some_and(ClipboardError::may_pass);
-                late = again.then(|| (text, Instant::now() + LATE));
-                // Nobody may wait for it any more.
-                let _ = answer.try_send(result);
-            }
-            Err(RecvTimeoutError::Timeout) => {
-                late.take_if(|(text, until)| {
-                    let copied = hand.put(text);
-                    tracing::debug!(?copied, "late");
-                    copied.is_ok() || Instant::now() > *until
-                });
-            }
-            Err(RecvTimeoutError::Disconnected) => break,
-        }
-    }
-    hand.owner.into_iter().for_each(Owner::end);
-}
-
-/// The state of the thread that puts texts on the clipboard.
-struct Hand {
-    around: ClipboardContext,
-    programs: Programs,
-    owner: Option<Owner>,
-}
-
-impl Hand {
-    fn put(&mut self, text: &str) -> Result<Copied, ClipboardError> {
-        if let Some(owner) = &mut self.owner {
-            if owner.put(text).is_ok() {
-                return Ok(Copied::Kept);
-            }
-            self.owner = None;
-        }
-        let around = &self.around;
-        let displays = display::candidates(&around.vars, around.is_remote);
-        let mut failed = None;
-        for vars in &displays {
-            let owner = Owner::start(&around.program, vars, around.stays);
-            match owner.and_then(|mut owner| owner.put(text).map(|()| owner)) {
-                Ok(owner) => {
-                    self.owner = Some(owner);
-                    return Ok(Copied::Kept);
-                }
-                // The likeliest display tells most.
-                Err(error) => failed = failed.or(Some(error)),
-            }
-        }
-        let mut not_run = None;
-        for vars in &displays {
-            match program::copy(text, vars, &self.programs) {
-                Ok(Some(name)) => return Ok(Copied::By(name)),
-                Ok(None) => {}
-                Err(why) => not_run = not_run.or(Some(why.to_string())),
-            }
-        }
-        let failed = failed.map(|cause| match not_run {
-            Some(why) => ClipboardError::NotRun {
-                cause: Box::new(cause),
-                why,
-            },
-            None => cause,
-        });
-        let Some(path) = &around.terminal else {
-            return Err(failed.unwrap_or(ClipboardError::NoDisplay {
-                looked: display::can_appear(&around.vars),
-            }));
-        };
-        // A display of this machine that failed is the likelier cause.
-        let failed = failed.filter(|_| !around.is_remote);
-        self.send(text, path)
-            .map_err(|error| failed.unwrap_or(error))
-    }
-
-    /// Sends a text to the terminal's clipboard.
-    fn send(&self, text: &str, path: &Path) -> Result<Copied, ClipboardError> {
-        let route = terminal::route(&self.around.vars, &self.programs)
-            .map_err(|closed| ClipboardError::ClosedTmux { setting: closed.0 })?;
-        let (bytes, most) = (text.len(), terminal::MOST);
-        if bytes > most {
-            return Err(ClipboardError::TooLong { bytes, most });
-        }
-        let cause = |error: std::io::Error| ClipboardError::Terminal {
-            cause: error.to_string(),
-        };
-        terminal::write(text, path, route).map_err(cause)?;
-        Ok(Copied::Sent)
     }
 }

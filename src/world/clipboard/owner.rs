@@ -1,13 +1,12 @@
-//! Owns the process that has the text: both how it is started and what it does. Knows no display but the one that it is given.
+//! Owns the process that has the text: how it is started, told and heard. What it does is in [`super::owning`].
 //!
 //! On X11 and Wayland the text lives in the process that set it, and the libraries find the display in the environment.
 //! That of a process with threads must not be changed; so the owner is a process of its own, which is this program again. A
 //! display that hangs, or takes the owner with it, then costs a process that is ended and started anew.
 //!
-//! It gets texts on its standard input, each after its length, and answers each with a line. At the end of the input it ends.
+//! It is told something and answers, in frames. Once it watches, it also tells what others copied: then a thread hears it.
 
-use std::env;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io;
 use std::net::Shutdown;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -15,11 +14,14 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
-use super::display::{self, EnvMap};
-use super::{ClipboardError, MOST};
+use super::display::EnvMap;
+use super::exchange::Exchange;
+use super::frame::{Frame, FrameKind};
+use super::{ClipboardError, ClipboardNews, CopiedText, CopyId};
 
 /// The name of the command that is the owner.
 pub const NAME: &str = "clipboard-owner";
@@ -29,12 +31,9 @@ pub const STAYS: &str = "stays";
 /// The longest time that a display may take to answer before it is given up.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The longest time that giving the text to a clipboard manager may take at the end; it takes 100 ms where there is none.
-const FAREWELL: Duration = Duration::from_millis(300);
-/// The time after which an owner that stays checks again that its display is there.
-const LOOK: Duration = Duration::from_secs(10);
-/// The answers, of which the second is followed by the cause.
-const DONE: &str = "done";
-const UNREACHABLE: &str = "unreachable ";
+pub(super) const FAREWELL: Duration = Duration::from_millis(300);
+/// The cause of an error where the owner is gone.
+const EXITED: &str = "the process that held it exited";
 
 /// An owner that runs. It is ended with this value, unless it has to stay.
 #[derive(Debug)]
@@ -42,6 +41,12 @@ pub(super) struct Owner {
     process: Child,
     /// Leads to its standard input and comes from its standard output.
     line: UnixStream,
+    /// The answers, where a thread hears them.
+    answers: Option<Receiver<Frame>>,
+    /// The reason why that thread hears nothing any more.
+    lost: Arc<OnceLock<String>>,
+    /// The number under which it watches.
+    watch: Option<u64>,
     stays: bool,
     is_left: bool,
 }
@@ -77,41 +82,112 @@ impl Owner {
         Ok(Self {
             process,
             line,
+            answers: None,
+            lost: Arc::default(),
+            watch: None,
             stays,
             is_left: false,
         })
     }
 
-    /// Gives it a text to put on the clipboard.
-    pub(super) fn put(&mut self, text: &str) -> Result<(), ClipboardError> {
-        let unreachable = |cause: String| ClipboardError::Unreachable { cause };
-        let answer = self
-            .ask(text)
-            .map_err(|error| unreachable(error.to_string()))?;
-        if answer == DONE {
-            self.is_left = self.stays;
-            return Ok(());
-        }
-        Err(match answer.strip_prefix(UNREACHABLE) {
-            Some(cause) => unreachable(cause.to_owned()),
-            None => ClipboardError::Refused { cause: answer },
-        })
+    /// Gives it a text to put on the clipboard; with `after` only unless something was copied since.
+    pub(super) fn put(&mut self, text: &str, after: Option<CopyId>) -> Result<(), ClipboardError> {
+        let kind = after.map_or(FrameKind::Text, |_| FrameKind::TextAfter);
+        self.ask(kind, after.unwrap_or_default(), text)?;
+        self.is_left = self.stays;
+        Ok(())
     }
 
-    fn ask(&mut self, text: &str) -> io::Result<String> {
-        let exited = || io::Error::other("the process that held it exited");
-        let sent = self
-            .line
-            .write_all(&(text.len() as u64).to_le_bytes())
-            .and_then(|()| self.line.write_all(text.as_bytes()));
-        sent.map_err(|_| exited())?;
+    /// Has it watch what others copy, under this number; what it then tells goes to the exchange.
+    pub(super) fn watch(
+        &mut self,
+        number: u64,
+        exchange: &Arc<Exchange>,
+    ) -> Result<(), ClipboardError> {
+        if self.answers.is_none() {
+            self.answers = Some(self.hear(exchange)?);
+        }
+        self.watch = None;
+        let copy = CopyId {
+            watch: number,
+            generation: 0,
+        };
+        self.ask(FrameKind::Watch, copy, "")?;
+        self.watch = Some(number);
+        Ok(())
+    }
+
+    /// Has it watch no longer.
+    pub(super) fn unwatch(&mut self) -> Result<(), ClipboardError> {
+        if self.watch.take().is_none() {
+            return Ok(());
+        }
+        self.ask(FrameKind::Unwatch, CopyId::default(), "")
+    }
+
+    /// Returns true if it watches and did this copy's telling: another owner knows nothing of it.
+    pub(super) fn knows(&self, copy: CopyId) -> bool {
+        self.watch == Some(copy.watch)
+    }
+
+    /// Returns true if it watches.
+    pub(super) fn watches(&self) -> bool {
+        self.watch.is_some()
+    }
+
+    /// The reason why it is heard no longer, if so.
+    pub(super) fn lost(&self) -> Option<&str> {
+        self.lost.get().map(String::as_str)
+    }
+
+    /// Starts the thread that hears it.
+    fn hear(&self, exchange: &Arc<Exchange>) -> Result<Receiver<Frame>, ClipboardError> {
+        let failed = |error: io::Error| ClipboardError::NoThread {
+            cause: error.to_string(),
+        };
+        let line = self.line.try_clone().map_err(failed)?;
+        line.set_read_timeout(None).map_err(failed)?;
+        let (answers, answered) = sync_channel(1);
+        let (lost, exchange) = (Arc::clone(&self.lost), Arc::clone(exchange));
+        let hear = move || {
+            let cause = hear(line, &answers, &exchange);
+            let _ = lost.set(cause);
+            exchange.ring();
+        };
+        let thread = thread::Builder::new().name("clipboard news".into());
+        thread.spawn(hear).map_err(failed)?;
+        Ok(answered)
+    }
+
+    fn ask(&mut self, kind: FrameKind, copy: CopyId, text: &str) -> Result<(), ClipboardError> {
+        let unreachable = |cause: String| ClipboardError::Unreachable { cause };
+        let answer = self.exchange(kind, copy, text);
+        let answer = answer.map_err(|error| unreachable(error.to_string()))?;
+        let cause = answer.text;
+        match answer.kind {
+            FrameKind::Done | FrameKind::Watching => Ok(()),
+            FrameKind::CopiedSince => Err(ClipboardError::CopiedSince),
+            FrameKind::Unreachable => Err(unreachable(cause)),
+            FrameKind::Unwatchable => Err(ClipboardError::Unwatchable { cause }),
+            _ => Err(ClipboardError::Refused { cause }),
+        }
+    }
+
+    /// Says something and returns the answer.
+    fn exchange(&mut self, kind: FrameKind, copy: CopyId, text: &str) -> io::Result<Frame> {
+        let exited = || io::Error::other(EXITED);
+        let silent = || io::Error::other("it does not answer");
+        Frame::send(&mut self.line, kind, copy, text).map_err(|_| exited())?;
+        if let Some(answers) = &self.answers {
+            return answers.recv_timeout(PATIENCE).map_err(|error| match error {
+                RecvTimeoutError::Timeout => silent(),
+                RecvTimeoutError::Disconnected => exited(),
+            });
+        }
         self.line.set_read_timeout(Some(PATIENCE))?;
-        let mut answer = String::new();
-        match BufReader::new(&self.line).read_line(&mut answer) {
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                Err(io::Error::other("it does not answer"))
-            }
-            Ok(_) if answer.ends_with('\n') => Ok(answer.trim_end().to_owned()),
+        match Frame::next(&mut self.line) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Err(silent()),
+            Ok(Some(answer)) => Ok(answer),
             _ => Err(exited()),
         }
     }
@@ -119,8 +195,14 @@ impl Owner {
     /// Lets it give its text to a clipboard manager, if there is one, and end.
     pub(super) fn end(mut self) {
         let _ = self.line.shutdown(Shutdown::Write);
-        if !self.is_left && self.line.set_read_timeout(Some(FAREWELL)).is_ok() {
-            let _ = self.line.read_to_end(&mut Vec::new());
+        if self.is_left {
+            return;
+        }
+        if let Some(answers) = &self.answers {
+            // The thread that hears it ends with it.
+            let _ = answers.recv_timeout(FAREWELL);
+        } else if self.line.set_read_timeout(Some(FAREWELL)).is_ok() {
+            let _ = Frame::next(&mut self.line);
         }
     }
 }
@@ -134,100 +216,27 @@ impl Drop for Owner {
     }
 }
 
-/// Runs the process that is the owner. With `stays` it takes one text, and ends when somebody else copies something.
-///
-/// # Errors
-/// Where its input is none, or there is no thread.
-pub fn own(stays: bool) -> io::Result<()> {
-    let (texts, work) = sync_channel(1);
-    let (ending, ended) = sync_channel(0);
-    // The display may hang: whether clada has ended is noticed beside it.
-    thread::Builder::new().spawn(move || serve(&work, stays, ending))?;
-    let mut input = io::stdin().lock();
-    while let Some(text) = next(&mut input)? {
-        if texts.send(text).is_err() {
-            break;
+/// Hears an owner: passes its answers on, and tells its news. Returns the reason why it ends.
+fn hear(mut line: UnixStream, answers: &SyncSender<Frame>, exchange: &Exchange) -> String {
+    while let Ok(Some(frame)) = Frame::next(&mut line) {
+        let Frame { kind, copy, text } = frame;
+        match kind {
+            FrameKind::Copied => {
+                let news = ClipboardNews::Copied(CopiedText { text, copy });
+                exchange.tell(Some(copy.watch), news);
+            }
+            FrameKind::Lost if exchange.is_watched(copy.watch) => return text,
+            FrameKind::Lost => {}
+            FrameKind::Watching => {
+                // Before the first text, which may come at once.
+                exchange.tell(Some(copy.watch), ClipboardNews::Watching(text));
+                let text = String::new();
+                let _ = answers.try_send(Frame { kind, copy, text });
+            }
+            _ => {
+                let _ = answers.try_send(Frame { kind, copy, text });
+            }
         }
     }
-    drop(texts);
-    // Who waits for another copy is not told when the display goes. One that cannot be asked is taken to stay.
-    let vars = env::vars_os().collect();
-    let server = || stays.then(|| display::server(&vars)).flatten();
-    let first = server();
-    let every = if stays { LOOK } else { FAREWELL };
-    while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(every)
-        && stays
-        && server() == first
-    {}
-    Ok(())
-}
-
-/// The next text; `None` at the end.
-fn next(input: &mut dyn Read) -> io::Result<Option<String>> {
-    let mut size = [0; 8];
-    if input.read_exact(&mut size).is_err() {
-        return Ok(None);
-    }
-    let size = usize::try_from(u64::from_le_bytes(size)).unwrap_or(usize::MAX);
-    if size > MOST {
-        return Err(io::ErrorKind::InvalidData.into());
-    }
-    let mut text = vec![0; size];
-    input.read_exact(&mut text)?;
-    String::from_utf8(text).map(Some).map_err(io::Error::other)
-}
-
-/// `_ending` is dropped after the clipboard, which says that it is done.
-fn serve(work: &Receiver<String>, stays: bool, _ending: SyncSender<()>) {
-    let mut clipboard = None;
-    for text in work {
-        let answer = set(&mut clipboard, &text);
-        let said = io::stdout().write_all(format!("{answer}\n").as_bytes());
-        if said.and_then(|()| io::stdout().flush()).is_err() {
-            return;
-        }
-        if let Some(clipboard) = clipboard.as_mut().filter(|_| stays) {
-            stay(clipboard, text);
-            return;
-        }
-    }
-}
-
-/// Puts a text on the clipboard, and returns the answer to that.
-fn set(clipboard: &mut Option<arboard::Clipboard>, text: &str) -> String {
-    if clipboard.is_none() {
-        match arboard::Clipboard::new() {
-            Ok(new) => *clipboard = Some(new),
-            Err(error) => return UNREACHABLE.to_owned() + &short(error),
-        }
-    }
-    let set = clipboard.as_mut().map(|clipboard| clipboard.set_text(text));
-    match set {
-        Some(Err(error)) => short(error),
-        Some(Ok(())) | None => DONE.to_owned(),
-    }
-}
-
-/// Waits until somebody else copies something.
-fn stay(clipboard: &mut arboard::Clipboard, text: String) {
-    #[cfg(not(target_os = "macos"))]
-    {
-        use arboard::SetExtLinux;
-        // It is told that the text is there before this, as this does not return.
-        let _ = clipboard.set().wait().text(text);
-    }
-    #[cfg(target_os = "macos")]
-    let _ = (clipboard, text);
-}
-
-/// One line, as it goes into one.
-pub(super) fn short(error: arboard::Error) -> String {
-    let text = match error {
-        arboard::Error::Unknown { description } => description,
-        other => other.to_string(),
-    };
-    let words: Vec<_> = text.split_whitespace().collect();
-    let mut text = words.join(" ");
-    text.truncate(text.floor_char_boundary(120));
-    text
+    EXITED.to_owned()
 }

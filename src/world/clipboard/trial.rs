@@ -16,9 +16,10 @@ use arboard::{GetExtLinux, LinuxClipboardKind, SetExtLinux};
 
 use super::ClipboardContext;
 use super::display::{self, candidates, x11_socket};
-use super::owner::short;
+use super::owning::short;
 use super::program;
 use super::terminal::{Closed, route};
+use super::watching::{self, WatchFault};
 use crate::world::programs::{NoProgram, Programs};
 
 /// The text that is put there to be read again.
@@ -43,6 +44,13 @@ pub enum TrialError {
          Xwayland on"
     )]
     NoDataControl(String),
+    #[error(
+        "the compositor has no ext-data-control, so programs without a window cannot watch its clipboard (as on GNOME \
+         under Wayland): paste replies into the notes"
+    )]
+    NoWatching,
+    #[error("cannot be watched ({0}): paste replies into the notes")]
+    Unwatchable(String),
     #[error("the compositor does not answer: {0}")]
     Compositor(String),
     #[error("{fault} ({cause}): results are only in the notes file and the output file")]
@@ -57,6 +65,8 @@ pub struct Trial {
     pub data_control: Option<Result<(), TrialError>>,
     /// The part of the clipboard that works.
     pub clipboard: Result<&'static str, TrialError>,
+    /// The way in which it can be watched.
+    pub watching: Result<String, TrialError>,
 }
 
 /// Tries all of it; `None` if the display does not answer within this time.
@@ -88,6 +98,16 @@ fn trial() -> Trial {
         display: display(wayland.as_deref()),
         data_control: wayland.map(|_| data_control().map(drop)),
         clipboard: clipboard(),
+        watching: watching(),
+    }
+}
+
+/// Opens the display as for watching, and looks at nothing.
+fn watching() -> Result<String, TrialError> {
+    match watching::open() {
+        Ok(display) => Ok(display.by),
+        Err(WatchFault::NoDataControl) => Err(TrialError::NoWatching),
+        Err(fault) => Err(TrialError::Unwatchable(fault.to_string())),
     }
 }
 

@@ -43,7 +43,7 @@ const OUTSIDE: [&str; 9] = [
 ];
 
 /// A crate that stands for an outside thing, and the part of the source that may know it; two parts where both need it.
-const HOMES: [(&str, &str); 30] = [
+const HOMES: [(&str, &str); 35] = [
     ("arboard", "world/clipboard"),
     ("cap_fs_ext", "world/workspace/"),
     ("cap_std", "world/workspace/"),
@@ -64,6 +64,7 @@ const HOMES: [(&str, &str); 30] = [
     ("notify", "world/watch"),
     ("notify_debouncer_full", "world/watch"),
     ("notify_rust", "world/desktop"),
+    ("objc2_app_kit", "world/clipboard/watching/"),
     ("pulldown_cmark", "cli/document"),
     ("quick_xml", "reply/cml/tag"),
     ("rusqlite", "world/ledger"),
@@ -73,7 +74,11 @@ const HOMES: [(&str, &str); 30] = [
     ("toml_edit", "settings/registry"),
     ("tracing_subscriber", "logs"),
     ("unicode_properties", "reply/dialects/nesl/assignment"),
+    ("wayland_client", "world/clipboard/watching/"),
+    ("wayland_protocols", "world/clipboard/watching/"),
+    ("wayland_protocols_wlr", "world/clipboard/watching/"),
     ("wl_clipboard_rs", "world/clipboard"),
+    ("x11rb", "world/clipboard/watching/"),
 ];
 
 /// The parts of the world that its other parts may know: each is one thing that the system does, and knows no other part.
