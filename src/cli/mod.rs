@@ -107,7 +107,8 @@ pub enum Verb {
     Run(RunArgs),
     /// List the tasks and problems of a reply, and carry out nothing
     ///
-    /// Each problem is shown with its line, its cause and the next step.
+    /// Each problem is shown with its line, its cause and the next step. If the reply has the key of a chat, the last line
+    /// says whose it is.
     Check {
         /// The file with the reply; `-` or nothing reads standard input
         file: Option<PathBuf>,

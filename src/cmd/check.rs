@@ -11,6 +11,7 @@ use crate::cli::terminal;
 use crate::cmd::{self, reply_input::read_reply};
 use crate::error::Error;
 use crate::policy::{Policy, Verdict};
+use crate::reply::chat_key::{ChatKey, CopiedReply, has_key, judge};
 use crate::reply::dialects::nesl::{self, Document};
 use crate::reply::question::{self, Question};
 use crate::reply::scan::scan_for;
@@ -20,6 +21,7 @@ use crate::settings::places::Folders;
 use crate::settings::{ReadableSettings, Settings};
 use crate::start;
 use crate::text::language::Language;
+use crate::world::chat_keys::ChatKeys;
 
 /// Checks one reply. Succeeds if it has no error; warnings are only printed.
 ///
@@ -45,9 +47,15 @@ pub fn main(file: Option<&Path>, as_json: bool) -> Result<ExitCode, Error> {
     let failed = problems
         .iter()
         .any(|problem| problem.error_type != "warning");
+    let carried = CarriedKey::of(&text, &found, &folders);
     let mut out = terminal::stdout();
     if as_json {
-        let said = json(&found, &blocks, tasks, &listed, &problems);
+        let mut said = json(&found, &blocks, tasks, &listed, &problems);
+        // Who reads the form of SHAM and NESL knows no others.
+        if let Some(carried) = carried.filter(|it| it.is_any || said["tasks"].is_array()) {
+            said["key"] = json!(carried.key);
+            said["clipboard"] = json!(carried.word);
+        }
         terminal::print_json(&said)?;
     } else {
         for task in &listed {
@@ -64,8 +72,79 @@ pub fn main(file: Option<&Path>, as_json: bool) -> Result<ExitCode, Error> {
         }
         let (tasks, problems) = (count(tasks, "task"), count(said.len(), "problem"));
         writeln!(out, "{tasks}, {problems}")?;
+        if let Some(carried) = carried.filter(|it| it.is_any) {
+            writeln!(out, "{}", report::one_line(&carried.said))?;
+        }
     }
     Ok(ExitCode::from(u8::from(failed)))
+}
+
+/// The key that a reply with batches carries, and what comes of the reply when it is copied.
+struct CarriedKey {
+    /// A batch has a key.
+    is_any: bool,
+    /// The one that all batches have.
+    key: Option<ChatKey>,
+    /// The verdict in a word, for `--json`.
+    word: &'static str,
+    said: String,
+}
+
+impl CarriedKey {
+    /// Reads the key; nothing for a text without a batch.
+    fn of(text: &str, found: &Scan<'_>, folders: &Folders) -> Option<Self> {
+        let ignored = |why: &str| format!("{why}, so clada ignores this reply on the clipboard");
+        let of = |key: ChatKey, why: &str| ignored(&format!("key {key}: {why}"));
+        let (key, word, said) = match judge(text, found) {
+            CopiedReply::Prose => return None,
+            CopiedReply::Example => {
+                let why = "these are the examples of the instructions";
+                (None, "example", ignored(why))
+            }
+            CopiedReply::CutOff { key: None, .. } => {
+                let why = "this reply is cut off";
+                (None, "cut-off", ignored(why) + ": copy it again")
+            }
+            CopiedReply::CutOff { key: Some(key), .. } => {
+                let said = of(key, "this reply is cut off") + ": copy it again";
+                (Some(key), "cut-off", said)
+            }
+            CopiedReply::Unkeyed { .. } => {
+                let next = ": `clada instructions` prints where the key belongs";
+                (None, "no-key", ignored("a batch has no key") + next)
+            }
+            CopiedReply::Mixed { .. } => {
+                let next = ": copy one reply at a time";
+                (
+                    None,
+                    "mixed",
+                    ignored("the batches have several keys") + next,
+                )
+            }
+            CopiedReply::Keyed { key, .. } => {
+                let keys = ChatKeys::new(folders.chat_keys());
+                match keys.notes_of(key).ok().flatten() {
+                    Some(notes) => {
+                        let notes = notes.display();
+                        let said =
+                            format!("key {key}: this reply counts from the clipboard for {notes}");
+                        (Some(key), "counts", said)
+                    }
+                    None => {
+                        let next = ": run `clada instructions` for the key of this folder";
+                        let said = of(key, "no notes file has this key") + next;
+                        (Some(key), "unknown-key", said)
+                    }
+                }
+            }
+        };
+        Some(Self {
+            is_any: has_key(text, found),
+            key,
+            word,
+            said,
+        })
+    }
 }
 
 /// Describes a reply in the form of the dialects that it uses.

@@ -79,7 +79,8 @@ fn keys(folders: &Folders) -> ChatKeys {
 }
 
 /// Returns the key of the notes file, where that is known. A command in a reply gets none.
-fn key((folders, notes): &FoundNotes<'_>) -> Option<ChatKey> {
+fn key(found: &FoundNotes<'_>) -> Option<ChatKey> {
+    let (folders, notes) = found;
     let notes = notes.as_ref().ok()?;
     if std::env::var_os("CLADA").is_some() {
         return None;

@@ -129,9 +129,8 @@ pub fn judge(text: &str, scan: &Scan<'_>) -> CopiedReply {
     if is_example(text, scan) {
         return CopiedReply::Example;
     }
-    let batches = || scan.batches.iter().chain(&scan.inside);
-    let tasks = batches().map(task_count).sum();
-    let keys = keys(text, batches());
+    let tasks = batches(scan).map(task_count).sum();
+    let keys = keys(text, scan);
     let mut known = keys.iter().flatten();
     let key = known.next().copied().filter(|_| keys.len() == 1);
     if is_cut_off(text, scan) {
@@ -143,6 +142,16 @@ pub fn judge(text: &str, scan: &Scan<'_>) -> CopiedReply {
     } else {
         CopiedReply::Mixed { tasks }
     }
+}
+
+/// True if a batch of a text has a key.
+pub fn has_key(text: &str, scan: &Scan<'_>) -> bool {
+    keys(text, scan).iter().any(Option::is_some)
+}
+
+/// All batches of a text, also those inside something that does not end.
+fn batches<'s, 't>(scan: &'s Scan<'t>) -> impl Iterator<Item = &'s Batch<'t>> {
+    scan.batches.iter().chain(&scan.inside)
 }
 
 /// True if every task of a text is one of the examples, and there are some.
@@ -168,11 +177,11 @@ fn task_count(batch: &Batch<'_>) -> usize {
 
 /// The keys of batches, `None` among them where one has none. The first batch that is not CML has its key from the line above
 /// it; so do those behind it that have no line of their own.
-fn keys<'b>(text: &str, batches: impl Iterator<Item = &'b Batch<'b>>) -> BTreeSet<Option<ChatKey>> {
+fn keys(text: &str, scan: &Scan<'_>) -> BTreeSet<Option<ChatKey>> {
     let mut of_others = None;
     let mut floor = 0;
     let mut keys = BTreeSet::new();
-    for batch in batches {
+    for batch in batches(scan) {
         let is_first = of_others.is_none();
         keys.insert(if batch.dialect == Dialect::Cml {
             batch.key.as_ref().and_then(|key| key.parse().ok())

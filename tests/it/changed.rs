@@ -312,6 +312,8 @@ fn notes_that_are_renamed_keep_their_chat() {
     project.write("a.txt", "one\ntwo\n");
     let mut talk = Talk::new(&project);
     talk.changes(&read("a.txt", "1-"));
+    let taught = project.clada(["instructions", NOTES]).exits(0).out;
+    talk.changes(&read("a.txt", "1-"));
     let watching = talk.watching.take().expect("a listener");
     assert_eq!(watching.stop(Signal::TERM), Some(0));
     fs::rename(project.path(NOTES), project.path("my.md")).expect("rename");
@@ -320,6 +322,11 @@ fn notes_that_are_renamed_keep_their_chat() {
     talk.listen();
     let told = "a.txt: line 2, not by you; read it before you edit it\n";
     assert_eq!(talk.changes(&run("true")), told);
+    // So they keep its key.
+    assert_eq!(
+        project.clada(["instructions", "my.md"]).exits(0).out,
+        taught
+    );
 }
 
 #[test]

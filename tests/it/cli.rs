@@ -403,3 +403,93 @@ fn a_check_lists_the_tasks_with_their_lines() {
         json!({ "number": 2, "command": "delete", "target": "missing", "firstLine": 9, "lastLine": 12 })
     );
 }
+
+#[test]
+fn check_says_whose_key_a_reply_has() {
+    let project = Project::new();
+    project.write("clada.md", "");
+    let taught = project.clada(["instructions"]).exits(0).out;
+    let start = taught.find("key=\"").expect("a key") + "key=\"".len();
+    let key = &taught[start..start + 5];
+    let other = if key == "aaaaa" { "bbbbb" } else { "aaaaa" };
+    let batch = |key: &str| {
+        let task = "<task><path>a</path><c>delete</c></task>\n";
+        format!("<tasks key=\"{key}\">\n{task}</tasks>\n")
+    };
+    let (own, notes) = (batch(key), project.path("clada.md").display().to_string());
+    let lone = "<task><path>b</path><c>delete</c></task>\n";
+    let ignored = ", so clada ignores this reply on the clipboard";
+    let example = format!(
+        "<tasks key=\"{key}\">\n<task><path>src/dead.py</path><c>delete</c></task>\n</tasks>\n"
+    );
+    for (reply, known, word, said) in [
+        (
+            own.clone(),
+            Some(key),
+            "counts",
+            format!("key {key}: this reply counts from the clipboard for {notes}"),
+        ),
+        (
+            batch(other),
+            Some(other),
+            "unknown-key",
+            format!(
+                "key {other}: no notes file has this key{ignored}: run `clada instructions` for the key of this folder"
+            ),
+        ),
+        (
+            format!("```xml\n{own}"),
+            Some(key),
+            "cut-off",
+            format!("key {key}: this reply is cut off{ignored}: copy it again"),
+        ),
+        (
+            format!("```xml\n{own}{lone}"),
+            None,
+            "cut-off",
+            format!("this reply is cut off{ignored}: copy it again"),
+        ),
+        (
+            format!("{own}{}", batch(other)),
+            None,
+            "mixed",
+            format!("the batches have several keys{ignored}: copy one reply at a time"),
+        ),
+        (
+            format!("{own}{lone}"),
+            None,
+            "no-key",
+            format!(
+                "a batch has no key{ignored}: `clada instructions` prints where the key belongs"
+            ),
+        ),
+        (
+            example,
+            None,
+            "example",
+            format!("these are the examples of the instructions{ignored}"),
+        ),
+    ] {
+        let checked = project.clada_with(["check"], &reply).exits(0).out;
+        assert_eq!(checked.lines().last(), Some(&*said), "{reply}");
+        let json = project
+            .clada_with(["check", "--json"], &reply)
+            .exits(0)
+            .json();
+        assert_eq!(
+            (&json["key"], &json["clipboard"]),
+            (&json!(known), &json!(word))
+        );
+    }
+    // Who never heard of keys reads nothing of them.
+    let checked = project.clada_with(["check"], lone).exits(0).out;
+    assert_eq!(checked.lines().last(), Some("1 task, 0 problems"));
+    let json = project
+        .clada_with(["check", "--json"], lone)
+        .exits(0)
+        .json();
+    assert_eq!(
+        (&json["key"], &json["clipboard"]),
+        (&json!(null), &json!("no-key"))
+    );
+}

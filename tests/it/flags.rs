@@ -68,7 +68,7 @@ fn the_whole_help_says_how_to_go_on() {
         .exits(0)
         .out;
     assert!(
-        taught.contains("\nMore, in short\n\n``````xml\n<tasks>\n<task>"),
+        taught.contains("\nMore, in short\n\n``````xml\n<tasks key=\""),
         "{taught}"
     );
     let refused = project.clada(["instructions", "--dialect", "aider", "--actions", "read"]);

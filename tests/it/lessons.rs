@@ -155,6 +155,8 @@ fn examples_of_patches_work() {
 #[test]
 fn cml_has_an_example_of_each_command() {
     let text = open(&teaching::text(Dialect::Cml, &names(), None));
+    let more = "\nMore, in short\n\n``````xml\n<tasks>\n<task>";
+    assert!(text.contains(more), "{text}");
     let found = scan(&text);
     let [usual, more] = found.batches.as_slice() else {
         panic!("{} batches", found.batches.len());

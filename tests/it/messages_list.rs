@@ -204,6 +204,11 @@ const WITHOUT_CASE: &[Without] = &[
         why: "in the log only, where the state cannot be written",
     },
     Without {
+        file: "src/cmd/instructions.rs",
+        text: "the text has no key",
+        why: "in the log only, where the state cannot be written",
+    },
+    Without {
         file: "src/cmd/log.rs",
         text: "cannot read which",
         why: "in the log only, where a repository cannot be read",
@@ -231,6 +236,11 @@ const WITHOUT_CASE: &[Without] = &[
     Without {
         file: "src/listener/opening.rs",
         text: "what the chat knows",
+        why: "in the log only, where the state cannot be written",
+    },
+    Without {
+        file: "src/listener/opening.rs",
+        text: "the key of the chat",
         why: "in the log only, where the state cannot be written",
     },
     Without {

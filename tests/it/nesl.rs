@@ -258,9 +258,13 @@ fn check_prints_the_form_of_the_dialects_that_are_there() {
     let block = "#!nesl [@three-char-SHA-256: abc]\naction = \"undo\"\n#!end_abc\n";
     let batch = "<task>\n<c>exec</c>\n<x>\ntrue\n</x>\n</task>\n";
     assert_eq!(keys(block), ["blocks", "errors"]);
-    assert_eq!(keys(batch), ["tasks", "totalBlocks", "parseErrors"]);
+    let of_batch = ["tasks", "totalBlocks", "parseErrors", "key", "clipboard"];
+    assert_eq!(keys(batch), of_batch);
+    let keyed = format!("clada: k7m2x\n{block}");
+    assert_eq!(keys(&keyed), ["blocks", "errors", "key", "clipboard"]);
     let all = ["blocks", "errors", "tasks", "totalBlocks", "parseErrors"];
-    assert_eq!(keys(&(block.to_owned() + batch)), all);
+    let both = [&all[..], &["key", "clipboard"]].concat();
+    assert_eq!(keys(&(block.to_owned() + batch)), both);
     assert_eq!(keys("nothing"), all);
 }
 
