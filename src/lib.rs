@@ -50,6 +50,7 @@
 //! | --- | --- |
 //! | notes | the watched file: a results block on top, the person's text below |
 //! | reply | the text that an LLM wrote, as the person pasted it |
+//! | chat key | a word in a reply that says which notes file it is for |
 //! | dialect | a language in which a reply can ask for tasks: CML, or that of another tool |
 //! | batch | the tasks of a reply that belong together; it runs as a whole or not at all |
 //! | task | one thing to do: edit a file, run a command |

@@ -182,15 +182,12 @@ fn keys(text: &str, scan: &Scan<'_>) -> BTreeSet<Option<ChatKey>> {
     let mut floor = 0;
     let mut keys = BTreeSet::new();
     for batch in batches(scan) {
-        let is_first = of_others.is_none();
         keys.insert(if batch.dialect == Dialect::Cml {
             batch.key.as_ref().and_then(|key| key.parse().ok())
         } else {
             let own = key_above(text, floor.min(batch.span.start), batch);
-            if is_first {
-                of_others = Some(own);
-            }
-            own.or(of_others.flatten())
+            let first = *of_others.get_or_insert(own);
+            own.or(first)
         });
         floor = batch.span.end;
     }
