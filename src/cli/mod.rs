@@ -220,8 +220,8 @@ pub enum Verb {
     Instructions(InstructionsArgs),
     /// Create clada.toml and clada.md in a project
     ///
-    /// Existing files are kept. On a terminal, clada asks whether git should ignore the notes file, and whether `clada
-    /// daemon` should watch it.
+    /// Existing files are kept. On a terminal, clada asks whether git should ignore the notes file, whether `clada daemon`
+    /// should watch it, and whether to watch the clipboard for replies.
     Init(InitArgs),
     /// Add a notes file to the list that `clada daemon` watches
     Add(AddArgs),
@@ -265,6 +265,9 @@ pub struct InitArgs {
     /// Watch the notes file in the background, without asking
     #[arg(long)]
     pub service: bool,
+    /// Watch the clipboard for replies, without asking: set `clipboard.watch = true` in your settings
+    #[arg(long)]
+    pub clipboard: bool,
     /// Make git ignore the notes file and the output file (in .git/info/exclude), without asking
     #[arg(long)]
     pub yes: bool,

@@ -24,6 +24,12 @@ use crate::world::tty;
 /// The settings of a new project, all commented out.
 const SETTINGS: &str = include_str!("../../config/project.toml");
 
+/// Said before the question about the clipboard.
+const THE_KEY: [&str; 2] = [
+    "every reply that the chat writes carries a short key, which `clada instructions` teaches it",
+    "clada runs a copied text only if it has this key; other texts on the clipboard are ignored",
+];
+
 /// Creates both files, and adds the notes file to the list where that is wanted. Fails where it is in the list, but not watched.
 ///
 /// # Errors
@@ -51,6 +57,7 @@ pub fn main(args: &InitArgs) -> Result<ExitCode, Error> {
     let files = [notes.clone(), root.join(output_name(&folders, &root))];
     let answer = exclude::offer(&folders, &files, &offer)?;
     let registers = args.service || asks_and_hears_yes(&stop)?;
+    let copying = copying(&folders, args.clipboard, &stop)?;
     let (mut runs, mut is_managed) = (false, true);
     if registers {
         say(&watched::register(&folders, &notes, Some(&root), false)?)?;
@@ -65,6 +72,9 @@ pub fn main(args: &InitArgs) -> Result<ExitCode, Error> {
         }
     }
     say(match (registers, runs) {
+        (true, true) if copying == CopyIsEnough::On => {
+            "next: copy a reply in the chat, or paste one into the notes file"
+        }
         (true, true) => "next: paste a reply into the notes file",
         (true, false) if !is_managed => {
             "next: start the daemon in one of these ways, or watch in this terminal with `clada`"
@@ -78,7 +88,7 @@ pub fn main(args: &InitArgs) -> Result<ExitCode, Error> {
         }
     })?;
     say("      paste what `clada instructions` prints into your chat, once")?;
-    let is_undone = args.yes && answer == ExcludeAnswer::Failed;
+    let is_undone = args.yes && answer == ExcludeAnswer::Failed || copying == CopyIsEnough::Failed;
     Ok(ExitCode::from(u8::from(is_undone || registers && !runs)))
 }
 
@@ -123,6 +133,54 @@ fn asks_and_hears_yes(stop: &channel::Receiver<bool>) -> Result<bool, Error> {
     );
     let answer = exclude::ask(&question, OnEnter::No, stop)?;
     Ok(answer == Some(true))
+}
+
+/// The state of the watching of the clipboard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum CopyIsEnough {
+    On,
+    Off,
+    /// The user wants it on, and that failed.
+    Failed,
+}
+
+/// Turns on the watching of the clipboard where the user wants that, and asks on a terminal.
+fn copying(
+    folders: &Folders,
+    yes: bool,
+    stop: &channel::Receiver<bool>,
+) -> Result<CopyIsEnough, Error> {
+    let is_on = Settings::of_user(folders).map(|settings| settings.clipboard.watch);
+    if let Ok(true) = is_on {
+        say("watching the clipboard is on")?;
+        return Ok(CopyIsEnough::On);
+    }
+    if !yes {
+        // Settings that cannot be read cannot be changed either.
+        if is_on.is_err() || !tty::can_ask() {
+            return Ok(CopyIsEnough::Off);
+        }
+        for line in THE_KEY {
+            say(line)?;
+        }
+        let question = "Watch the clipboard for replies to this chat?";
+        if exclude::ask(question, OnEnter::No, stop)? != Some(true) {
+            return Ok(CopyIsEnough::Off);
+        }
+    }
+    match Settings::watch_clipboard(folders) {
+        Ok(file) => {
+            say(&format!(
+                "watching the clipboard is on now (`clipboard.watch = true` in {})",
+                file.display()
+            ))?;
+            Ok(CopyIsEnough::On)
+        }
+        Err(error) => {
+            say(&format!("⚠ the clipboard is not watched: {error}"))?;
+            Ok(CopyIsEnough::Failed)
+        }
+    }
 }
 
 /// Returns the output file's name, as far as the settings can be read.

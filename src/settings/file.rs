@@ -18,7 +18,7 @@ use crate::world::ownership::of_others;
 #[derive(Debug, Default)]
 pub(super) struct File {
     pub(super) path: PathBuf,
-    text: String,
+    pub(super) text: String,
     pub(super) table: Table,
 }
 

@@ -4,6 +4,7 @@
 //! a cloned repository. So it holds only as the user has trusted it, word for word: what was trusted is kept in the state folder, and goes on
 //! holding when the file says something else, or is gone.
 
+mod change;
 mod effective;
 mod file;
 mod listener;
@@ -265,6 +266,10 @@ pub enum SettingsError {
         .0.display()
     )]
     LeadsOut(PathBuf),
+    #[error("cannot write the settings `{}`: {error}: nothing was changed; check the folder's permissions and disk space", path.display())]
+    Write { path: PathBuf, error: io::Error },
+    #[error("cannot set `clipboard.watch` in `{}`: write `watch = true` below `[clipboard]` there", .0.display())]
+    NotSet(PathBuf),
     #[error("cannot save what you trust in `{}`: {error}: make its folder writable for this user", path.display())]
     Keep { path: PathBuf, error: io::Error },
 }

@@ -354,6 +354,11 @@ const WITHOUT_CASE: &[Without] = &[
         why: "such a reply is told as one that was cut off",
     },
     Without {
+        file: "src/settings/mod.rs",
+        text: "cannot set `clipboard.watch` in",
+        why: "no settings are known in which no way to write it fits",
+    },
+    Without {
         file: "src/settings/effective.rs",
         text: "(does not exist)",
         why: "the words are too few to look for: the cases of `config` show them",
@@ -484,7 +489,7 @@ const WITHOUT_CASE: &[Without] = &[
         why: SYSTEM,
     },
     Without {
-        file: "src/world/desktop.rs",
+        file: "src/world/desktop/",
         text: "",
         why: LOG,
     },

@@ -350,3 +350,28 @@ fn few_notifications_wait_for_a_click_and_none_of_them_wakes_clada_up() {
     };
     wait_until(rests, || format!("{:?}", wake_ups(&daemon)));
 }
+
+#[test]
+fn a_click_that_opens_nothing_is_logged() {
+    let Some(bus) = Bus::start() else { return };
+    let (desktop, told) = desktop(&bus, true);
+    let clicked = |project: &Project, says: &str| {
+        told.lock().expect("lock").shown.clear();
+        let watching = watching(project, &bus.address, &["--notify", "--no-git"]);
+        save_by_rename(&project.path(NOTES), exec("true"));
+        let is_shown = || told.lock().expect("lock").shown.len() == 1;
+        wait_until(is_shown, || watching.said());
+        let is_logged = || {
+            click(&desktop, 1, "open");
+            watching.said().contains(says)
+        };
+        wait_until(is_logged, || watching.said());
+    };
+    let Some(project) = with_opener() else { return };
+    clicked(&project, "cannot open the notes: no display was found");
+    assert_eq!(opened(&project).len(), 0);
+    let Some(project) = with_opener() else { return };
+    project.program("xdg-open", "exit 3");
+    let project = project.on_display(":4711");
+    clicked(&project, "cannot open the notes status=exit status: 3");
+}

@@ -1,5 +1,8 @@
 //! A first day: `clada init`, and the list of watched files by `clada add`, `remove` and `list`.
 
+use std::fs;
+use std::path::Path;
+
 use serde_json::json;
 
 use crate::cases;
@@ -382,4 +385,120 @@ fn the_project_settings_speak_of_no_other_setting_than_the_shipped_ones() {
             .expect("a key");
         assert!(defaults[section].get(key).is_some(), "{line}");
     }
+}
+
+/// The user's settings.
+fn settings(project: &Project) -> std::path::PathBuf {
+    let folder = match cfg!(target_os = "macos") {
+        true => "Library/Application Support/clada",
+        false => ".config/clada",
+    };
+    project.home().join(folder).join("config.toml")
+}
+
+#[test]
+fn init_asks_on_a_terminal_whether_to_watch_the_clipboard() {
+    if !installed("script") {
+        return;
+    }
+    const QUESTION: &str = "Watch the clipboard for replies to this chat? [y/N]";
+    let project = Project::new();
+    let init = |answers: &str| {
+        let mut command = project.command("script");
+        let init = format!("{} init", env!("CARGO_BIN_EXE_clada"));
+        command.args(["-qec", &init, "/dev/null"]);
+        Ended::of(command, answers).exits(0).out
+    };
+    for no in ["n\nn\n", "n\n\n", "n\n"] {
+        let said = init(no);
+        assert!(said.contains(QUESTION), "{said}");
+        assert!(
+            said.contains("every reply that the chat writes carries a short key, which `clada instructions` teaches it")
+                && said.contains("clada runs a copied text only if it has this key; other texts on the clipboard are ignored"),
+            "{said}"
+        );
+        assert!(!settings(&project).exists());
+    }
+    let mine = "# mine\n[clipboard] # copied\nwatch = false # no\n\n[exec]\ntimeout = '5m'\n";
+    project.configure(mine);
+    let said = init("n\ny\n");
+    let path = settings(&project).canonicalize().expect("settings");
+    let done = format!(
+        "watching the clipboard is on now (`clipboard.watch = true` in {})",
+        path.display()
+    );
+    assert!(said.contains(&done), "{said}");
+    let text = fs::read_to_string(&path).expect("settings");
+    assert_eq!(text, mine.replace("watch = false", "watch = true"));
+    let said = init("n\n");
+    assert!(!said.contains(QUESTION), "{said}");
+    assert!(
+        said.contains("watching the clipboard is on\r\n"),
+        "{said}"
+    );
+}
+
+#[test]
+fn init_turns_on_the_watching_of_the_clipboard() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let mode = |path: &Path| {
+        let meta = fs::metadata(path).expect("settings");
+        meta.permissions().mode() & 0o777
+    };
+    let project = Project::new();
+    let path = settings(&project);
+    // Nobody can be asked, so nothing is changed of itself.
+    let said = project.clada(["init"]).exits(0).out;
+    assert!(!said.contains("clipboard") && !path.exists(), "{said}");
+    let said = project.clada(["init", "--clipboard"]).exits(0).out;
+    assert!(said.contains("watching the clipboard is on now"), "{said}");
+    assert!(said.contains("next: start watching with `clada`"), "{said}");
+    let on = "[clipboard]\nwatch = true\n";
+    assert_eq!(fs::read_to_string(&path).expect("settings"), on);
+    assert_eq!(mode(&path), 0o600);
+    let said = project.clada(["config"]).exits(0).out;
+    assert!(said.contains("\nwatch = true  # "), "{said}");
+    // A link to settings that are kept elsewhere.
+    let project = Project::new();
+    let path = settings(&project);
+    let elsewhere = project.home().join("dotfiles.toml");
+    fs::write(&elsewhere, "[git]\ncommit = 'batch'\n").expect("write");
+    fs::set_permissions(&elsewhere, fs::Permissions::from_mode(0o640)).expect("mode");
+    fs::create_dir_all(path.parent().expect("folder")).expect("mkdir");
+    symlink(&elsewhere, &path).expect("link");
+    for _ in 0..2 {
+        let said = project.clada(["init", "--clipboard"]).exits(0).out;
+        assert!(said.contains("watching the clipboard is on"), "{said}");
+    }
+    assert!(path.is_symlink());
+    let text = fs::read_to_string(&elsewhere).expect("settings");
+    assert_eq!(text, format!("[git]\ncommit = 'batch'\n\n{on}"));
+    assert_eq!(mode(&elsewhere), 0o640);
+}
+
+#[test]
+fn settings_that_cannot_be_changed_stay_as_they_are() {
+    let project = Project::new();
+    let path = settings(&project);
+    let wrong = "[clipboard]\nwatsh = false\n";
+    project.configure(wrong);
+    project.clada(["init"]).exits(0);
+    let said = project.clada(["init", "--clipboard"]).exits(1).out;
+    assert!(
+        said.contains("⚠ the clipboard is not watched: `")
+            && said.contains("did you mean `watch`?"),
+        "{said}"
+    );
+    assert_eq!(fs::read_to_string(&path).expect("settings"), wrong);
+    // Something is in the way of the new file.
+    project.configure("");
+    fs::create_dir(path.with_extension("toml.new")).expect("mkdir");
+    let said = project.clada(["init", "--clipboard"]).exits(1).out;
+    assert!(
+        said.contains("⚠ the clipboard is not watched: cannot write the settings `")
+            && said
+                .contains(": nothing was changed; check the folder's permissions and disk space"),
+        "{said}"
+    );
+    assert_eq!(fs::read_to_string(&path).expect("settings"), "");
 }
