@@ -373,5 +373,44 @@ fn a_click_that_opens_nothing_is_logged() {
     let Some(project) = with_opener() else { return };
     project.program("xdg-open", "exit 3");
     let project = project.on_display(":4711");
-    clicked(&project, "cannot open the notes status=exit status: 3");
+    clicked(&project, r#"cannot open the notes error="exit status: 3""#);
+}
+
+/// systemd kills what is left of a service that stops, and an editor may hold unsaved text.
+#[test]
+fn what_a_click_opens_does_not_end_with_the_service() {
+    let Some(bus) = Bus::start() else { return };
+    let (desktop, told) = desktop(&bus, true);
+    for works in [true, false] {
+        let Some(project) = with_opener() else { return };
+        let asked = project.home().join("asked");
+        let then = match works {
+            true => "shift 5; exec \"$@\"",
+            false => "exit 1",
+        };
+        let script = format!("echo \"$*\" >> '{}'; {then}", asked.display());
+        project.program("systemd-run", &script);
+        let project = project.on_display(":4711");
+        told.lock().expect("lock").shown.clear();
+        let mut command = project.command(env!("CARGO_BIN_EXE_clada"));
+        command
+            .args(["watch", "--no-clipboard", "--notify", "--no-git"])
+            .env("DBUS_SESSION_BUS_ADDRESS", &bus.address)
+            .env("INVOCATION_ID", "a9a4");
+        let watching = Watching::start(command);
+        watching.wait_for("watching ");
+        save_by_rename(&project.path(NOTES), exec("true"));
+        let is_shown = || told.lock().expect("lock").shown.len() == 1;
+        wait_until(is_shown, || watching.said());
+        let is_open = || {
+            click(&desktop, 1, "open");
+            opened(&project).len() == 1
+        };
+        wait_until(is_open, || watching.said());
+        let asked = std::fs::read_to_string(asked).expect("systemd-run");
+        let opener = project.home().join("bin/xdg-open").canonicalize();
+        let begins = "--user --scope --quiet --collect -- ";
+        let opener = opener.expect("opener").display().to_string();
+        assert!(asked.starts_with(&format!("{begins}{opener} ")), "{asked}");
+    }
 }

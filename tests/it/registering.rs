@@ -432,10 +432,7 @@ fn init_asks_on_a_terminal_whether_to_watch_the_clipboard() {
     assert_eq!(text, mine.replace("watch = false", "watch = true"));
     let said = init("n\n");
     assert!(!said.contains(QUESTION), "{said}");
-    assert!(
-        said.contains("watching the clipboard is on\r\n"),
-        "{said}"
-    );
+    assert!(said.contains("watching the clipboard is on\r\n"), "{said}");
 }
 
 #[test]

@@ -138,6 +138,14 @@ fn init_has_a_service_run_that_is_there_and_does_not() {
             said.contains("next: paste a reply into the notes file\n"),
             "{said}"
         );
+        let said = project
+            .clada(["init", "--service", "--clipboard"])
+            .exits(0)
+            .out;
+        assert!(
+            said.contains("next: copy a reply in the chat, or paste one into the notes file\n"),
+            "{said}"
+        );
         let calls = calls(&project);
         let started = "--user enable clada.service\n--user restart clada.service\n";
         assert_eq!(calls.contains(started), is_started, "{state}: {calls}");

@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 use std::env;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{self, ExitStatus, Stdio};
 use std::rc::{Rc, Weak};
 
 use notify_rust::{Notification, NotificationHandle, NotificationResponse};
@@ -21,6 +22,16 @@ const OPEN: &str = "open";
 const DEFAULT: &str = "default";
 /// The program that opens a file with the desktop's program for it.
 const OPENER: &str = "xdg-open";
+/// The variable that systemd gives to the processes of its services, and its program that takes another out of one.
+const OF_SERVICE: &str = "INVOCATION_ID";
+const SCOPE: [&str; 6] = [
+    "systemd-run",
+    "--user",
+    "--scope",
+    "--quiet",
+    "--collect",
+    "--",
+];
 
 /// The notifications that wait for a click, the oldest first.
 #[derive(Default)]
@@ -103,13 +114,21 @@ async fn open(path: &Path) {
         tracing::warn!(path = %path.display(), "cannot open the notes: no display was found");
         return;
     };
-    let opener = match opener(&vars) {
-        Ok(opener) => opener,
-        Err(error) => {
-            tracing::warn!(%error, path = %path.display(), "cannot open the notes");
-            return;
-        }
-    };
+    for opener in openers(&vars) {
+        let failed = match opener {
+            Err(error) => error.to_string(),
+            Ok(opener) => match ended(opener, path).await {
+                Ok(status) if status.success() => return,
+                Ok(status) => status.to_string(),
+                Err(error) => error.to_string(),
+            },
+        };
+        tracing::warn!(error = failed, path = %path.display(), "cannot open the notes");
+    }
+}
+
+/// Runs an opener to its end.
+async fn ended(opener: process::Command, path: &Path) -> io::Result<ExitStatus> {
     let mut opener = Command::from(opener);
     opener
         .arg(path)
@@ -118,18 +137,24 @@ async fn open(path: &Path) {
         .stderr(Stdio::null())
         // What ends clada in a terminal does not end the editor.
         .process_group(0);
-    let ended = match opener.spawn() {
-        Ok(mut opener) => opener.wait().await,
-        Err(error) => Err(error),
-    };
-    match ended {
-        Ok(status) if status.success() => {}
-        Ok(status) => tracing::warn!(%status, path = %path.display(), "cannot open the notes"),
-        Err(error) => tracing::warn!(%error, path = %path.display(), "cannot open the notes"),
-    }
+    opener.spawn()?.wait().await
 }
 
-/// The program that opens files, without its arguments.
-fn opener(vars: &HashMap<OsString, OsString>) -> Result<std::process::Command, NoProgram> {
-    Programs::of_vars(vars).command_in(OPENER, vars)
+/// The programs that open files, without the file, each for where the one before it fails.
+///
+/// Of a service, systemd kills all processes when it stops. So the editor, in which there may be unsaved text, gets a scope
+/// of its own.
+fn openers(
+    vars: &HashMap<OsString, OsString>,
+) -> impl Iterator<Item = Result<process::Command, NoProgram>> {
+    let programs = Programs::of_vars(vars);
+    let is_service = vars.contains_key(OsStr::new(OF_SERVICE));
+    let apart = || {
+        let opener = programs.find(OPENER).ok()?;
+        let mut command = programs.command_in(SCOPE[0], vars).ok()?;
+        command.args(&SCOPE[1..]).arg(opener);
+        Some(Ok(command))
+    };
+    let apart = is_service.then(apart).flatten();
+    apart.into_iter().chain([programs.command_in(OPENER, vars)])
 }
