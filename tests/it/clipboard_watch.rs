@@ -257,7 +257,7 @@ impl Offering {
         self.server
             .set_selection_owner(self.window, self.clipboard, CURRENT_TIME)
             .unwrap();
-        self.server.flush().unwrap();
+        self.server.sync().unwrap();
     }
 
     /// The kinds of content that it was asked for.
@@ -479,7 +479,7 @@ fn a_flood_of_texts_holds_up_nothing() {
 
 #[test]
 fn a_display_that_comes_back_is_watched_again() {
-    let name = format!(":{}", 52_000 + std::process::id() % 10_000);
+    let name = format!(":{}", 51_000 + std::process::id() % 8_000);
     let project = Project::new();
     let home = project.home().display().to_string();
     let heard = Heard::start(&[("HOME", &home), ("DISPLAY", &name)]);

@@ -8,7 +8,7 @@ use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::display;
 use super::frame::{Frame, FrameKind};
@@ -112,7 +112,7 @@ impl OwnerDesk {
             }
         }
         // It may be seen before it is said to be there.
-        lock(&self.history).owns(text);
+        lock(&self.history).owns(text, Instant::now());
         let set = self.clipboard.as_mut();
         match set.map(|clipboard| clipboard.set_text(text)) {
             Some(Err(error)) => {

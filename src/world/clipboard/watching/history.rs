@@ -1,5 +1,6 @@
 //! Owns the question which changes of the clipboard are news. Keeps no text, only what tells one from another.
 
+use std::collections::VecDeque;
 use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, Instant};
 
@@ -9,6 +10,8 @@ use crate::world::clipboard::CopyId;
 const MOST: usize = 8 * 1024 * 1024;
 /// The time within which a text that is set again is no event: clipboard managers set again what was copied.
 const SAME: Duration = Duration::from_secs(10);
+/// The most texts of its own that are remembered.
+const MOST_OWN: usize = 16;
 
 /// The copies that were seen by one owner process.
 #[derive(Default)]
@@ -18,8 +21,15 @@ pub(in crate::world::clipboard) struct CopyHistory {
     latest: CopyId,
     /// Its text, and the moment at which that was set last.
     last: Option<(u64, Instant)>,
-    /// The last text that clada copied, and its length.
-    own: Option<(u64, usize)>,
+    /// The texts that clada copied: the last, and before it those of the last moments. They may be seen late.
+    own: VecDeque<OwnCopy>,
+}
+
+/// A text that clada copied.
+struct OwnCopy {
+    hash: u64,
+    length: usize,
+    copied: Instant,
 }
 
 impl CopyHistory {
@@ -43,13 +53,31 @@ impl CopyHistory {
     }
 
     /// Notes a text that clada is about to copy.
-    pub(in crate::world::clipboard) fn owns(&mut self, text: &str) {
-        self.own = Some((self.hasher.hash_one(text.as_bytes()), text.len()));
+    pub(in crate::world::clipboard) fn owns(&mut self, text: &str, now: Instant) {
+        let is_old = |own: &OwnCopy| now.duration_since(own.copied) > SAME;
+        while self.own.len() > MOST_OWN || self.own.front().is_some_and(is_old) {
+            self.own.pop_front();
+        }
+        self.own.push_back(OwnCopy {
+            hash: self.hasher.hash_one(text.as_bytes()),
+            length: text.len(),
+            copied: now,
+        });
+    }
+
+    /// Returns true for a text that clada copied last, or shortly before that.
+    fn is_own(&self, hash: u64, now: Instant) -> bool {
+        let mut own = self.own.iter().rev().enumerate();
+        own.any(|(before, own)| {
+            let counts = before == 0 || now.duration_since(own.copied) <= SAME;
+            own.hash == hash && counts
+        })
     }
 
     /// The most bytes that are read: more than from others only for clada's own text to be known again.
     pub(super) fn most(&self) -> usize {
-        self.own.map_or(MOST, |(_, length)| length.max(MOST))
+        let own = self.own.iter().map(|own| own.length).max();
+        own.map_or(MOST, |length| length.max(MOST))
     }
 
     /// Returns true if nobody else has copied anything since.
@@ -66,8 +94,7 @@ impl CopyHistory {
     /// Notes a change, with the text if it is one that may be read. Returns the copy that is to be told.
     pub(super) fn sees(&mut self, text: Option<&str>, now: Instant) -> Option<CopyId> {
         let hash = text.map(|text| self.hasher.hash_one(text.as_bytes()));
-        let is_own = |hash| self.own.is_some_and(|(own, _)| own == hash);
-        if hash.is_some_and(is_own) {
+        if hash.is_some_and(|hash| self.is_own(hash, now)) {
             return None;
         }
         let before = self.last.filter(|(last, _)| hash == Some(*last));
@@ -106,7 +133,10 @@ mod tests {
         assert_eq!(history.sees(Some("one"), at(29)), None);
         assert_eq!(history.sees(Some("one"), at(40)), Some(copy(1)));
         // clada's own text, set by whomever, is nothing.
-        history.owns("mine");
+        history.owns("older", at(20));
+        history.owns("old", at(38));
+        history.owns("mine", at(40));
+        assert_eq!(history.sees(Some("old"), at(41)), None);
         assert_eq!(history.sees(Some("mine"), at(41)), None);
         assert_eq!(history.sees(Some("mine"), at(99)), None);
         assert_eq!(history.sees(Some("one"), at(100)), Some(copy(1)));
@@ -117,6 +147,9 @@ mod tests {
         assert_eq!(history.sees(Some("one"), at(100)), Some(copy(3)));
         history.end();
         assert!(!history.is_latest(copy(3)));
+        history.begin(3);
+        assert_eq!(history.sees(Some("old"), at(101)), Some(copy(1)));
+        assert_eq!(history.sees(Some("older"), at(101)), Some(copy(2)));
     }
 
     #[test]
@@ -124,7 +157,7 @@ mod tests {
         let mut history = CopyHistory::default();
         let (now, long) = (Instant::now(), "x".repeat(MOST + 1));
         assert_eq!(history.most(), MOST);
-        history.owns(&long);
+        history.owns(&long, now);
         assert_eq!(history.most(), MOST + 1);
         assert_eq!(history.sees(Some(&long), now), None);
         assert!(history.is_latest(CopyId::default()));

@@ -16,9 +16,11 @@ const SECRET: [&str; 2] = [
     "org.nspasteboard.TransientType",
 ];
 
-/// The count of changes that is known, once one is.
+/// The count of changes that is known.
 struct MacEye {
-    count: Option<isize>,
+    count: isize,
+    /// Its text is to be read.
+    is_due: bool,
 }
 
 /// Opens the pasteboard.
@@ -26,7 +28,10 @@ pub(in crate::world::clipboard) fn open() -> Result<WatchedDisplay, WatchFault> 
     Ok(WatchedDisplay {
         name: "macOS".to_owned(),
         by: "macOS (four times a second)".to_owned(),
-        eye: Box::new(MacEye { count: None }),
+        eye: Box::new(MacEye {
+            count: count(),
+            is_due: false,
+        }),
     })
 }
 
@@ -50,23 +55,31 @@ impl Eye for MacEye {
         Ok(true)
     }
 
+    fn begin(&mut self) -> Result<bool, WatchFault> {
+        self.is_due = true;
+        Ok(true)
+    }
+
     fn look(&mut self, most: usize) -> Result<Vec<Sight>, WatchFault> {
+        let mut seen = Vec::new();
         let now = count();
-        let before = self.count.replace(now);
-        if before == Some(now) {
-            return Ok(Vec::new());
+        if now != self.count {
+            (self.count, self.is_due) = (now, false);
+            seen.push(Sight::Changed);
         }
-        // The first is what is there at the start.
-        let changed = before.map(|_| Sight::Changed);
-        let read = Sight::Read(text(most));
-        Ok(changed.into_iter().chain([read]).collect())
+        if std::mem::take(&mut self.is_due) {
+            seen.push(Sight::Read(text(most)));
+        }
+        Ok(seen)
     }
 
     fn fetch(&mut self) -> Result<(), WatchFault> {
         Ok(())
     }
 
-    fn give_up(&mut self) {}
+    fn give_up(&mut self) {
+        self.is_due = false;
+    }
 
     fn sleep(&mut self, woken: BorrowedFd<'_>, until: Option<Instant>) -> Result<(), WatchFault> {
         let now = Instant::now();

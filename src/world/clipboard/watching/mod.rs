@@ -27,6 +27,9 @@ pub(super) use history::CopyHistory;
 
 /// The longest time that a text may take to arrive.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// The shortest time between the starts of two reads. Who copies thousands of texts a second would be asked for each, and answer
+/// the last too late.
+const CALM: Duration = Duration::from_millis(20);
 
 /// The reason why a clipboard cannot be watched.
 #[derive(Debug, thiserror::Error)]
@@ -61,7 +64,7 @@ pub(super) struct WatchedDisplay {
 
 /// A thing that was seen of the clipboard.
 enum Sight {
-    /// Something was copied, and is read now.
+    /// Something was copied, and a read of what was before is given up.
     Changed,
     /// It was read; `None` if it has no text, or none that may be read.
     Read(Option<Vec<u8>>),
@@ -69,8 +72,10 @@ enum Sight {
 
 /// A connection that tells of the clipboard.
 trait Eye: Send {
-    /// Begins to read what is there at the start; false if nothing is.
+    /// Begins to watch. Returns true if something is copied already.
     fn start(&mut self) -> Result<bool, WatchFault>;
+    /// Begins to read what is copied. Returns false if that has no text, or none that may be read.
+    fn begin(&mut self) -> Result<bool, WatchFault>;
     /// Takes in what has come since, and reads on, up to so many bytes.
     fn look(&mut self, most: usize) -> Result<Vec<Sight>, WatchFault>;
     /// Fetches all that the display has to tell up to now.
@@ -133,6 +138,7 @@ impl OwnerWatch {
             ordered,
             woken,
             reading: None,
+            calm: Instant::now(),
             settle: None,
         };
         thread::Builder::new()
@@ -166,20 +172,13 @@ pub(super) fn lock(history: &Mutex<CopyHistory>) -> MutexGuard<'_, CopyHistory> 
     history.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The read that is under way.
+/// The read that is due or under way.
 struct Reading {
-    until: Instant,
+    /// The moment at which it begins, or ends if it has begun.
+    due: Instant,
+    is_begun: bool,
     /// Of what was there at the start.
     is_first: bool,
-}
-
-impl Reading {
-    fn begin(is_first: bool) -> Self {
-        Self {
-            until: Instant::now() + PATIENCE,
-            is_first,
-        }
-    }
 }
 
 /// The thread that watches.
@@ -190,6 +189,8 @@ struct WatchThread {
     ordered: Receiver<SettleQuestion>,
     woken: UnixStream,
     reading: Option<Reading>,
+    /// The moment before which no other read begins.
+    calm: Instant,
     settle: Option<SettleQuestion>,
 }
 
@@ -206,7 +207,9 @@ impl WatchThread {
 
     /// Watches until that is wanted no longer.
     fn watch(&mut self) -> Result<(), WatchFault> {
-        self.reading = self.eye.start()?.then(|| Reading::begin(true));
+        if self.eye.start()? {
+            self.expect(true);
+        }
         loop {
             self.look()?;
             match self.ordered.try_recv() {
@@ -227,7 +230,7 @@ impl WatchThread {
                 let _ = settle.answer.try_send(is_settled);
             }
             let ends = [
-                self.reading.as_ref().map(|reading| reading.until),
+                self.reading.as_ref().map(|reading| reading.due),
                 self.settle.as_ref().map(|settle| settle.until),
             ];
             let until = ends.into_iter().flatten().min();
@@ -236,18 +239,35 @@ impl WatchThread {
         }
     }
 
-    /// Takes in what has happened.
+    /// Has what is copied now read, as soon as it may.
+    fn expect(&mut self, is_first: bool) {
+        self.reading = Some(Reading {
+            due: self.calm.max(Instant::now()),
+            is_begun: false,
+            is_first,
+        });
+    }
+
+    /// Takes in what has happened, and begins or gives up the read that is due.
     fn look(&mut self) -> Result<(), WatchFault> {
         let most = lock(&self.history).most();
         for sight in self.eye.look(most)? {
             match sight {
-                Sight::Changed => self.reading = Some(Reading::begin(false)),
+                Sight::Changed => self.expect(false),
                 Sight::Read(text) => self.finish(text)?,
             }
         }
-        let is_late = |reading: &Reading| reading.until <= Instant::now();
-        if self.reading.as_ref().is_some_and(is_late) {
+        let now = Instant::now();
+        let Some(reading) = self.reading.as_mut().filter(|reading| reading.due <= now) else {
+            return Ok(());
+        };
+        if reading.is_begun {
             self.eye.give_up();
+            return self.finish(None);
+        }
+        (reading.is_begun, reading.due) = (true, now + PATIENCE);
+        self.calm = now + CALM;
+        if !self.eye.begin()? {
             self.finish(None)?;
         }
         Ok(())

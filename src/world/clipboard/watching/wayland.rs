@@ -119,8 +119,11 @@ pub(super) fn open() -> Result<WatchedDisplay, WatchFault> {
 impl Eye for WaylandEye {
     fn start(&mut self) -> Result<bool, WatchFault> {
         self.fetch()?;
-        let is_there = std::mem::take(&mut self.seats.is_changed);
-        Ok(is_there && self.begin())
+        Ok(std::mem::take(&mut self.seats.is_changed))
+    }
+
+    fn begin(&mut self) -> Result<bool, WatchFault> {
+        Ok(self.ask().is_some())
     }
 
     fn look(&mut self, most: usize) -> Result<Vec<Sight>, WatchFault> {
@@ -128,10 +131,8 @@ impl Eye for WaylandEye {
         let pending = self.queue.dispatch_pending(&mut self.seats);
         pending.map_err(WatchFault::unreachable)?;
         if std::mem::take(&mut self.seats.is_changed) {
+            self.read = None;
             seen.push(Sight::Changed);
-            if !self.begin() {
-                seen.push(Sight::Read(None));
-            }
         }
         if let Some(text) = self.read(most) {
             self.read = None;
@@ -183,23 +184,15 @@ impl Eye for WaylandEye {
 }
 
 impl WaylandEye {
-    /// Begins to read what is copied now; false if it is no text, or none that may be read.
-    fn begin(&mut self) -> bool {
+    /// Asks for the text that is copied now; `None` if there is none, or it is secret.
+    fn ask(&mut self) -> Option<()> {
         self.read = None;
-        let Some(copied) = &self.seats.copied else {
-            return false;
-        };
-        let (Some(text), false) = (copied.text, copied.is_secret) else {
-            return false;
-        };
-        let Ok((pipe, its)) = pipe_with(PipeFlags::CLOEXEC) else {
-            return false;
-        };
+        let copied = self.seats.copied.as_ref();
+        let copied = copied.filter(|copied| !copied.is_secret)?;
+        let name = TEXTS[copied.text?].to_owned();
+        let (pipe, its) = pipe_with(PipeFlags::CLOEXEC).ok()?;
         // The other end is the business of who writes there.
-        if fcntl_setfl(&pipe, OFlags::NONBLOCK).is_err() {
-            return false;
-        }
-        let name = TEXTS[text].to_owned();
+        fcntl_setfl(&pipe, OFlags::NONBLOCK).ok()?;
         match &copied.offer {
             DataOffer::Ext(offer) => offer.receive(name, its.as_fd()),
             DataOffer::Wlr(offer) => offer.receive(name, its.as_fd()),
@@ -208,7 +201,7 @@ impl WaylandEye {
             pipe: pipe.into(),
             text: Vec::new(),
         });
-        true
+        Some(())
     }
 
     /// Reads what has come. `None` if there is more to come, and inside `None` if that is no text that may be read.

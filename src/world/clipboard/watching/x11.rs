@@ -41,8 +41,6 @@ struct X11Eye {
     server: RustConnection,
     atoms: Atoms,
     root: Window,
-    /// Something was copied, and its read has not begun.
-    is_changed: bool,
     read: Option<X11Read>,
     /// Reads that were given up. A window is destroyed when the other program has used it: many a program dies when it writes
     /// to one that is gone.
@@ -85,7 +83,6 @@ pub(super) fn open() -> Result<WatchedDisplay, WatchFault> {
         server,
         atoms,
         root,
-        is_changed: false,
         read: None,
         left: VecDeque::new(),
         early: Vec::new(),
@@ -124,10 +121,22 @@ impl Eye for X11Eye {
             .map_err(lost)?;
         let owner = self.server.get_selection_owner(clipboard).map_err(lost)?;
         let owner = owner.reply().map_err(WatchFault::unreachable)?.owner;
-        if owner != NONE {
-            self.begin().map_err(lost)?;
-        }
         Ok(owner != NONE)
+    }
+
+    fn begin(&mut self) -> Result<bool, WatchFault> {
+        self.give_up();
+        // Where there is no number left for a window, nothing can be read.
+        let Ok(window) = self.server.generate_id() else {
+            return Ok(false);
+        };
+        self.create(window).map_err(lost)?;
+        self.ask(window, self.atoms.TARGETS).map_err(lost)?;
+        self.read = Some(X11Read {
+            window,
+            stage: X11Stage::Types,
+        });
+        Ok(true)
     }
 
     fn look(&mut self, most: usize) -> Result<Vec<Sight>, WatchFault> {
@@ -136,10 +145,6 @@ impl Eye for X11Eye {
         }
         while let Some(event) = self.server.poll_for_event().map_err(lost)? {
             self.take_in(event, most)?;
-        }
-        // Of many changes only the last is read.
-        if std::mem::take(&mut self.is_changed) {
-            self.begin().map_err(lost)?;
         }
         Ok(std::mem::take(&mut self.seen))
     }
@@ -176,35 +181,14 @@ impl Eye for X11Eye {
 }
 
 impl X11Eye {
-    /// Begins to read what is copied now.
-    fn begin(&mut self) -> Result<(), ConnectionError> {
-        self.give_up();
-        let window = self.server.generate_id();
-        let Ok(window) = window else {
-            // There is no number left for one: nothing can be read.
-            self.seen.push(Sight::Read(None));
-            return Ok(());
-        };
+    /// Creates a window into which a text may be put.
+    fn create(&self, window: Window) -> Result<(), ConnectionError> {
         let aux = CreateWindowAux::new().event_mask(EventMask::PROPERTY_CHANGE);
-        self.server.create_window(
-            COPY_DEPTH_FROM_PARENT,
-            window,
-            self.root,
-            0,
-            0,
-            1,
-            1,
-            0,
-            WindowClass::INPUT_ONLY,
-            COPY_FROM_PARENT,
-            &aux,
-        )?;
-        self.ask(window, self.atoms.TARGETS)?;
-        self.read = Some(X11Read {
-            window,
-            stage: X11Stage::Types,
-        });
-        Ok(())
+        let (depth, visual) = (COPY_DEPTH_FROM_PARENT, COPY_FROM_PARENT);
+        let class = WindowClass::INPUT_ONLY;
+        self.server
+            .create_window(depth, window, self.root, 0, 0, 1, 1, 0, class, visual, &aux)
+            .map(drop)
     }
 
     /// Asks for what is copied as this kind of content.
@@ -223,7 +207,6 @@ impl X11Eye {
     fn take_in(&mut self, event: Event, most: usize) -> Result<(), WatchFault> {
         match event {
             Event::XfixesSelectionNotify(event) if event.owner != NONE => {
-                self.is_changed = true;
                 self.give_up();
                 if !matches!(self.seen.last(), Some(Sight::Changed)) {
                     self.seen.push(Sight::Changed);
