@@ -6,6 +6,7 @@
 
 #![allow(clippy::print_stdout, reason = "its output is what a benchmark is for")]
 
+mod copied;
 mod git;
 mod listener;
 mod many;
@@ -23,6 +24,7 @@ type Group = (&'static str, fn(&mut dyn FnMut(Row)));
 
 const GROUPS: &[Group] = &[
     ("save to command", listener::saves),
+    ("copied reply", copied::round),
     ("idle", listener::idle),
     ("daemon", many::daemon),
     ("changes of other files", listener::storm),

@@ -370,6 +370,9 @@ pub struct Watch {
     pub poll: Option<Every>,
     #[command(flatten)]
     pub carrying: Carrying,
+    /// Carry out copied replies that carry this chat's key, without a paste [default: clipboard.watch]
+    #[arg(long)]
+    pub from_clipboard: bool,
     /// Run the replies that are in the file when clada sees it for the first time
     #[arg(long)]
     pub run_existing: bool,
@@ -388,6 +391,7 @@ impl Watch {
             debounce: self.debounce.map(Duration::from_millis),
             poll: self.poll,
             run_existing: self.run_existing,
+            from_clipboard: self.from_clipboard,
             ledger_days: self.ledger_days,
             ledger_size: self.ledger_size,
             ..self.carrying.flags()

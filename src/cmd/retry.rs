@@ -97,7 +97,7 @@ fn again(args: &Again, wanted: Wanted<'_>) -> Result<ExitCode, Error> {
     let claimed = site()?;
     let ledger = Ledger::open(&claimed.folders.state)?;
     let shared = ProcessShared::start(start::stop_signal()?);
-    let mut claim = match Claim::take(&flags, claimed, &shared.hub, &[], &ledger, false) {
+    let mut claim = match Claim::take(&flags, claimed, &shared, &[], &ledger, false) {
         Ok(claim) => claim,
         Err(Error::WatchedByAnother { process, .. }) => return ask(&site()?, wanted, &process),
         Err(error) => return Err(error),

@@ -11,13 +11,19 @@ use serde_json::json;
 use crate::cli::terminal;
 use crate::clock;
 use crate::error::Error;
-use crate::listener::board::{BoardAnswer, FileNotice, ListenerState, ProcessKind, QUESTION};
+use crate::listener::board::{
+    BoardAnswer, FileNotice, ListenerState, ProcessKind, QUESTION, RefusedText, TakenReply,
+    WatchedClipboard,
+};
+use crate::reply::chat_key::ChatKey;
 use crate::report::one_line;
 use crate::report::outcome::Status;
 use crate::report::wording;
 use crate::settings::places::Folders;
 use crate::text::paths;
+use crate::world::chat_keys::ChatKeys;
 use crate::world::ledger::{FileId, Ledger, LogBatch};
+use crate::world::pause::Pause;
 use crate::world::sandbox::support;
 use crate::world::socket;
 
@@ -42,7 +48,7 @@ pub fn main(json: bool) -> Result<ExitCode, Error> {
     let runs = !answers.is_empty();
     let mut out = terminal::stdout();
     if json {
-        terminal::print_json(&as_json(&answers, &last))?;
+        terminal::print_json(&as_json(&answers, &last, &folders))?;
     } else {
         write!(out, "{}", as_text(&answers, &last, &folders))?;
     }
@@ -161,6 +167,7 @@ impl Counts {
 fn as_json(
     answers: &[(u32, io::Result<BoardAnswer>)],
     last: &BTreeMap<PathBuf, FileHistory>,
+    folders: &Folders,
 ) -> serde_json::Value {
     let file = |(path, notice): (&PathBuf, &FileNotice)| {
         let past = last.get(path);
@@ -188,6 +195,7 @@ fn as_json(
             "root": notice.root.to_string_lossy(),
             "state": notice.state,
             "trouble": notice.trouble,
+            "key": key(folders, notes).map(|key| key.to_string()),
             "last": last,
         })
     };
@@ -199,11 +207,15 @@ fn as_json(
             "version": answer.version,
             "since": answer.since,
             "clipboard": answer.notices.clipboard,
+            "watching": answer.notices.watching,
             "files": answer.notices.files.iter().map(file).collect::<Vec<_>>(),
         }),
     });
     json!({
         "processes": processes.collect::<Vec<_>>(),
+        "pause": pause(folders).map(|pause| {
+            json!({ "since_ms": pause.since_ms, "until_ms": pause.until_ms, "why": pause.why })
+        }),
         "sandbox": support().to_string(),
     })
 }
@@ -230,6 +242,60 @@ fn past_text(past: &FileHistory) -> String {
     let more = past.waits.len().saturating_sub(WAITS_SHOWN);
     if more > 0 {
         let _ = writeln!(text, "    and {more} more");
+    }
+    text
+}
+
+/// Returns the key of a notes file, if it has one.
+fn key(folders: &Folders, notes: &Path) -> Option<ChatKey> {
+    let keys = ChatKeys::new(folders.chat_keys());
+    keys.find(notes).ok().flatten()
+}
+
+/// Returns the pause of the watching of the clipboard, if there is one.
+fn pause(folders: &Folders) -> Option<Pause> {
+    let pause = Pause::read(&folders.state, clock::now_ms());
+    pause.unwrap_or_else(|error| {
+        tracing::warn!(%error, "cannot read the pause");
+        None
+    })
+}
+
+fn pause_line(pause: &Pause) -> String {
+    let when = |ms: i64| clock::when(ms.div_euclid(1000));
+    let until = pause.until_ms;
+    let until = until.map_or(String::new(), |until| format!(" until {}", when(until)));
+    let why = pause.why.as_ref();
+    let why = why.map_or(String::new(), |why| format!(": {}", one_line(why)));
+    format!(
+        "⏸ clipboard watching is paused since {}{until}{why}; `clada resume` ends the pause",
+        when(pause.since_ms)
+    )
+}
+
+/// Formats what a process knows of the clipboard that it watches.
+fn watching_text(watching: &WatchedClipboard, short: &dyn Fn(&Path) -> String) -> String {
+    let mut text = match (&watching.way, &watching.trouble) {
+        (Some(way), _) => format!("📋 watching the clipboard ({})\n", one_line(way)),
+        (None, Some(trouble)) => {
+            format!(
+                "📋 the clipboard cannot be watched: {}\n",
+                one_line(trouble)
+            )
+        }
+        (None, None) => "📋 the clipboard is not watched yet\n".to_owned(),
+    };
+    if let Some(TakenReply { at, file, tasks }) = &watching.taken {
+        let (when, tasks) = (clock::when(*at), wording::tasks(*tasks));
+        let _ = writeln!(text, "    last taken {when}: {tasks}, {}", short(file));
+    }
+    if let Some(RefusedText { at, why }) = &watching.refused {
+        let _ = writeln!(
+            text,
+            "    last not taken {}: {}",
+            clock::when(*at),
+            one_line(why)
+        );
     }
     text
 }
@@ -285,6 +351,11 @@ fn as_text(
             if let Some(past) = last.get(path) {
                 text += &past_text(past);
             }
+            if let Some(key) = key(folders, notice.notes.as_ref().unwrap_or(path))
+                && answer.notices.watching.is_some()
+            {
+                let _ = writeln!(text, "    copied replies count with the key {key}");
+            }
             if let Some(trouble) = &notice.trouble {
                 let _ = writeln!(text, "    {}", one_line(trouble));
             }
@@ -292,6 +363,12 @@ fn as_text(
         if let Some(clipboard) = &answer.notices.clipboard {
             let _ = writeln!(text, "{}", one_line(clipboard));
         }
+        if let Some(watching) = &answer.notices.watching {
+            text += &watching_text(watching, &short);
+        }
+    }
+    if let Some(pause) = pause(folders) {
+        let _ = writeln!(text, "{}", pause_line(&pause));
     }
     let _ = writeln!(text, "commands: {}", support());
     text

@@ -60,8 +60,9 @@ pub fn main(args: &Listen) -> Result<ExitCode, Error> {
     if offer_to_exclude(&claim, *yes, &shared.stop)? == ExcludeAnswer::Stopped {
         return Ok(ExitCode::SUCCESS);
     }
-    let board = Board::default();
+    let board = shared.board.clone();
     let _socket = board.serve(&claim.site.folders, ProcessKind::Watch);
+    shared.intake.open(&claim.site.folders, true);
     start::runtime()?.block_on(async {
         loop {
             match listen(&flags, &mut claim, &shared, &board, &terminal).await {
@@ -93,7 +94,7 @@ pub fn main(args: &Listen) -> Result<ExitCode, Error> {
 fn take(flags: &Flags, site: Site, shared: &ProcessShared) -> Result<Claim, Error> {
     let ledger = Ledger::open(&site.folders.state)?;
     let settings = [Settings::user_file(&site.folders)];
-    Claim::take(flags, site, &shared.hub, &settings, &ledger, true)
+    Claim::take(flags, site, shared, &settings, &ledger, true)
 }
 
 /// Claims a notes file that is a regular file, or does not exist yet.

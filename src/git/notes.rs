@@ -4,11 +4,12 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::channel;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::thread;
 use std::time::Duration;
 
 use super::{Store, places_of};
+use crate::world::locked::locked;
 
 /// The longest wait for an answer.
 const PATIENCE: Duration = Duration::from_millis(300);
@@ -17,7 +18,7 @@ const PATIENCE: Duration = Duration::from_millis(300);
 static SILENT: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
 fn silent() -> MutexGuard<'static, BTreeSet<PathBuf>> {
-    SILENT.lock().unwrap_or_else(PoisonError::into_inner)
+    locked(&SILENT)
 }
 
 impl Store {

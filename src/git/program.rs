@@ -10,7 +10,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use git2::{Commit, Index, Oid, Signature, Tree};
@@ -23,6 +23,7 @@ use super::message::{self, Message};
 use super::stage::Staged;
 use super::{SnapshotError, Store};
 use crate::world::folder::if_there;
+use crate::world::locked::locked;
 use crate::world::programs::Programs;
 
 /// The time that git may take to sign, and a hook to end.
@@ -80,7 +81,7 @@ impl Store {
     /// Runs `pre-commit` with the index as it will be, in a copy: where the hook refuses, the index is as it was.
     pub(super) fn pre_commit(&self, tree: Oid, staged: &[Staged]) -> GitResult<()> {
         let git = self.repo.path();
-        let refused = REFUSED.lock().unwrap_or_else(PoisonError::into_inner);
+        let refused = locked(&REFUSED);
         if let Some((at, of, when, why)) = &*refused
             && (at.as_path(), *of) == (git, tree)
             && when.elapsed() < ASK_AGAIN
@@ -155,7 +156,7 @@ impl Store {
         let SnapshotError::Hook(why) = why else {
             return;
         };
-        let mut refused = REFUSED.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut refused = locked(&REFUSED);
         let git = self.repo.path().to_owned();
         *refused = Some((git, tree, Instant::now(), why.clone()));
     }

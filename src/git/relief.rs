@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::world::locked::locked;
 use rustix::fs::{Mode, OFlags, open};
 
 /// The time that git may work before such pipes are looked for; then the time from help to help, and the time after which they
@@ -85,7 +86,7 @@ impl Relief {
             while is_on() && began.elapsed() < AGAIN {
                 for pipe in &pipes {
                     if is_waited_for(&self.top.join(pipe)) {
-                        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+                        let mut found = locked(&self.found);
                         found.insert(pipe.clone());
                     }
                 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use serde::{Deserialize, Serialize};
 
@@ -10,6 +10,7 @@ use crate::clock;
 use crate::listener::observer::News;
 use crate::run::Progress;
 use crate::settings::places::Folders;
+use crate::world::locked::locked;
 use crate::world::socket::Socket;
 
 /// The question that a process answers with its board.
@@ -47,6 +48,39 @@ pub(crate) struct Notices {
     pub(crate) files: BTreeMap<PathBuf, FileNotice>,
     /// The first line of the last results, which says how the copying went.
     pub(crate) clipboard: Option<String>,
+    /// `None` where the clipboard is not watched.
+    #[serde(default)]
+    pub(crate) watching: Option<WatchedClipboard>,
+}
+
+/// The watching of the clipboard.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct WatchedClipboard {
+    /// The way in which it is watched; `None` where that cannot be now.
+    pub(crate) way: Option<String>,
+    /// The reason why it cannot be.
+    pub(crate) trouble: Option<String>,
+    /// The last reply that was taken.
+    pub(crate) taken: Option<TakenReply>,
+    /// The last text with tasks that was not.
+    pub(crate) refused: Option<RefusedText>,
+}
+
+/// A copied reply that was taken.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct TakenReply {
+    /// In seconds since 1970.
+    pub(crate) at: i64,
+    pub(crate) file: PathBuf,
+    pub(crate) tasks: usize,
+}
+
+/// A copied text with tasks that was not taken.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct RefusedText {
+    /// In seconds since 1970.
+    pub(crate) at: i64,
+    pub(crate) why: String,
 }
 
 /// The notice on one file.
@@ -80,7 +114,7 @@ pub(crate) enum ListenerState {
 
 impl Board {
     fn notices(&self) -> MutexGuard<'_, Notices> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.0)
     }
 
     /// Lets this process answer for as long as the value lives. If that fails, clada works without it.
@@ -115,6 +149,18 @@ impl Board {
         let notices = self.notices();
         let mut files = notices.files.values();
         files.any(|known| matches!(known.state, ListenerState::Running { .. }))
+    }
+
+    /// Changes the notice on the clipboard, if it is watched.
+    pub(crate) fn clipboard(&self, change: impl FnOnce(&mut WatchedClipboard)) {
+        if let Some(watching) = &mut self.notices().watching {
+            change(watching);
+        }
+    }
+
+    /// Notes that the clipboard is watched from now on, or no more.
+    pub(crate) fn watch_clipboard(&self, is_on: bool) {
+        self.notices().watching = is_on.then(WatchedClipboard::default);
     }
 
     /// Takes the notice of a file down, which nobody watches any more.

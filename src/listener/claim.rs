@@ -3,20 +3,25 @@
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 use tokio::sync::watch;
 
 use crate::error::Error;
 use crate::listener::Begin;
+use crate::listener::board::Board;
+use crate::listener::inbox::Inbox;
+use crate::listener::intake::Intake;
 use crate::listener::notices::not_followed;
 use crate::listener::rules::{self, Login};
 use crate::listener::sharing;
 use crate::listener::site::{Flags, Site};
 use crate::settings::{LoadedSettings, Settings, places};
 use crate::world::clipboard::{Clipboard, ClipboardContext};
+use crate::world::copied_replies::CopiedReplies;
 use crate::world::ledger::Ledger;
 use crate::world::lock::Lock;
+use crate::world::locked::locked;
 use crate::world::note_file::NoteFile;
 use crate::world::watch::{Hub, WatchMode, Watcher};
 use crate::world::{roots, sandbox};
@@ -31,16 +36,22 @@ pub struct ProcessShared {
     /// Becomes true when clada has to exit.
     pub stop: watch::Receiver<bool>,
     pub clipboard: Arc<Clipboard>,
+    pub(crate) board: Board,
+    pub(crate) intake: Intake,
     pub(crate) login: Login,
 }
 
 impl ProcessShared {
     pub fn start(stop: watch::Receiver<bool>) -> Self {
         sandbox::warm_up();
+        let clipboard = Arc::new(Clipboard::start(ClipboardContext::of_process()));
+        let board = Board::default();
         Self {
             hub: Hub::default(),
             stop,
-            clipboard: Arc::new(Clipboard::start(ClipboardContext::of_process())),
+            intake: Intake::new(Arc::clone(&clipboard), board.clone()),
+            clipboard,
+            board,
             login: Login::default(),
         }
     }
@@ -62,6 +73,9 @@ pub struct Claim {
     /// The path of the output file.
     pub output: PathBuf,
     pub watcher: Watcher,
+    /// The copied replies for the file.
+    pub(crate) inbox: Arc<Inbox>,
+    pub(super) intake: Intake,
     /// The way in which the first listener begins.
     pub begin: Begin,
     /// The last valid settings. Those of many files are the same, and are kept once.
@@ -73,6 +87,7 @@ pub struct Claim {
 
 impl Drop for Claim {
     fn drop(&mut self) {
+        self.intake.remove(self.note.path());
         for lock in self.locks.drain(..) {
             // This process lives on, and readers of the lock's file would take it for the holder.
             if let Err(error) = lock.end() {
@@ -91,7 +106,7 @@ impl Claim {
     pub fn take(
         flags: &Flags,
         site: Site,
-        hub: &Hub,
+        shared: &ProcessShared,
         others: &[PathBuf],
         ledger: &Ledger,
         creates: bool,
@@ -127,12 +142,20 @@ impl Claim {
         let is_watchable = |file: &&PathBuf| file.parent().is_some_and(Path::is_dir);
         let settings = [root.join(places::PROJECT)];
         places.extend(settings.iter().chain(others).filter(is_watchable).cloned());
-        let watcher = Watcher::start(hub, &places, mode)?;
+        let watcher = Watcher::start(&shared.hub, &places, mode)?;
+        let inbox = Arc::new(Inbox::open(
+            CopiedReplies::of(&site.folders.copied_replies(), note.path()),
+            loaded.settings.dialects.iter().copied().collect(),
+            watcher.waker(),
+        ));
+        shared.intake.add(note.path(), Arc::clone(&inbox));
         Ok(Self {
             site,
             note,
             output,
             watcher,
+            inbox,
+            intake: shared.intake.clone(),
             begin,
             good: shared_settings(loaded),
             told: SettingsNews::default(),
@@ -170,7 +193,7 @@ fn check_links(
 /// Shares the memory of settings that equal the last ones.
 pub(super) fn shared_settings(loaded: LoadedSettings) -> Arc<LoadedSettings> {
     static LAST: Mutex<Weak<LoadedSettings>> = Mutex::new(Weak::new());
-    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut last = locked(&LAST);
     match last.upgrade().filter(|last| **last == loaded) {
         Some(same) => same,
         None => {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::clock;
+use crate::listener::inbox::CopiedSource;
 use crate::listener::last_notes::KnownBlocks;
 use crate::listener::memory::{Memory, logged};
 use crate::listener::observer::{News, Observer};
@@ -17,7 +18,7 @@ use crate::reply::record::Offer;
 use crate::report::{self, Earlier, Packet, Report, outputs_line};
 use crate::settings::places::{self, Folders};
 use crate::text::paths;
-use crate::world::clipboard::{Clipboard, Copied};
+use crate::world::clipboard::{Clipboard, ClipboardError, Copied};
 use crate::world::desktop::{Desktop, Notice};
 use crate::world::ledger::BlockId;
 use crate::world::lock::Lock;
@@ -113,10 +114,11 @@ impl Delivery {
     pub(super) fn hand_out(
         &mut self,
         mut report: Report,
-        copies: bool,
+        going: Going,
         text: &str,
         memory: &mut Memory,
     ) {
+        let Going { copies, source } = going;
         let time = clock::time();
         let is_on = self.listening.clipboard;
         self.set_aside(&memory.unread);
@@ -137,10 +139,10 @@ impl Delivery {
         };
         // The file comes first, and its first line says how the copying went: it is put right where it went wrong.
         let mut written = self.write_output(&mut report, &hoped, &below);
-        let status = if is_on && copies {
-            self.copy(&packet, &time)
-        } else {
-            hoped.clone()
+        let copied = (is_on && copies).then(|| self.copy(&packet, source));
+        let status = match &copied {
+            Some(copied) => self.status(copied, &packet, &time),
+            None => hoped.clone(),
         };
         if status != hoped {
             written = self.write_output(&mut report, &status, &below);
@@ -149,7 +151,7 @@ impl Delivery {
             block: &report.block(Some(&status)),
             asks: report.asks(),
         });
-        self.tell_desktop(&report, copies);
+        self.tell_desktop(&report, going, copied.as_ref());
         let block = report.block_above(Some(&status), &below.texts());
         let offers = report.offer_lines_above(below.offers());
         let outputs = packet.as_ref().map(|packet| packet.outputs.clone());
@@ -158,7 +160,9 @@ impl Delivery {
             lines: report.lines(),
             outputs: outputs.unwrap_or_default(),
         };
-        let shows = written.shows(&report, newest, below.tellings, status);
+        let is_copied = copied.map_or(memory.unread.shows.is_copied, |copied| copied.is_ok());
+        let mut shows = written.shows(&report, newest, below.tellings, status);
+        shows.is_copied = is_copied;
         // Known before it is written: if clada ends in between, it is not taken for the user's text.
         let now = clock::now_ms().div_euclid(1000);
         match memory.add_results(&block, &offers, shows, now) {
@@ -184,16 +188,30 @@ impl Delivery {
         }
     }
 
-    fn tell_desktop(&self, report: &Report, copies: bool) {
-        if self.listening.notifies && copies {
-            let name = self.note.path().file_name().unwrap_or_default();
-            let title = format!("{}: {}", name.to_string_lossy(), report.counts());
-            Desktop::of_process().tell(Notice {
-                title,
-                body: report.troubles(),
-                opens: Some(self.note.path().to_owned()),
-            });
+    /// Tells the desktop what came of a run. Who copied the reply looks at nothing else.
+    fn tell_desktop(
+        &self,
+        report: &Report,
+        going: Going,
+        copied: Option<&Result<Copied, NotCopied>>,
+    ) {
+        let is_copied = going.source.is_some() && self.listening.notifies_of_copied;
+        let is_pasted = going.copies && self.listening.notifies;
+        if !is_copied && !is_pasted {
+            return;
         }
+        let path = self.note.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let mut body = report.troubles();
+        if going.source.is_some() {
+            let place = where_results_are(copied, &name);
+            body = format!("{place}\n{body}").trim_end().to_owned();
+        }
+        Desktop::of_process().tell(Notice {
+            title: format!("{name}: {}", report.counts()),
+            body,
+            opens: Some(path.to_owned()),
+        });
     }
 
     /// Keeps what the output file holds of unread results, as something else is about to be written there.
@@ -271,23 +289,41 @@ impl Delivery {
         name.to_string_lossy().into_owned()
     }
 
-    /// Copies a packet, and says how that went. Where it goes wrong, it says where the text is.
-    fn copy(&self, packet: &io::Result<Packet>, time: &str) -> String {
-        let mut advice = String::new();
+    /// Copies a packet; not over what the person copied since the reply.
+    fn copy(
+        &self,
+        packet: &io::Result<Packet>,
+        source: Option<CopiedSource>,
+    ) -> Result<Copied, NotCopied> {
+        let packet = packet.as_ref().map_err(|error| NotCopied::Failed {
+            why: error.to_string(),
+            is_without: false,
+        })?;
+        let (text, patience) = (packet.text.clone(), places::CLIPBOARD_PATIENCE);
+        let copied = match source {
+            None => self.clipboard.copy(text, patience),
+            Some(CopiedSource { copy: Some(copy) }) => {
+                self.clipboard.copy_after(text, copy, patience)
+            }
+            Some(CopiedSource { copy: None }) => return Err(NotCopied::Restarted),
+        };
+        copied.map_err(|error| match error {
+            ClipboardError::CopiedSince => NotCopied::Overtaken,
+            error => NotCopied::Failed {
+                is_without: error.is_without(),
+                why: error.to_string(),
+            },
+        })
+    }
+
+    /// Says how the copying went. Where it went wrong, it says where the text is.
+    fn status(
+        &self,
+        copied: &Result<Copied, NotCopied>,
+        packet: &io::Result<Packet>,
+        time: &str,
+    ) -> String {
         let size = size_of(packet);
-        let copied = packet
-            .as_ref()
-            .map_err(ToString::to_string)
-            .and_then(|packet| {
-                let text = packet.text.clone();
-                let copied = self.clipboard.copy(text, places::CLIPBOARD_PATIENCE);
-                copied.map_err(|error| {
-                    if error.is_without() && self.clipboard.is_to_be_advised() {
-                        advice = format!("; {HOW_TO_HAVE_NONE}");
-                    }
-                    error.to_string()
-                })
-            });
         match copied {
             Ok(Copied::Kept) => format!("📋 Copied to clipboard at {time}{size}"),
             Ok(Copied::By(program)) => {
@@ -301,8 +337,16 @@ impl Delivery {
                 };
                 format!("📋 Sent to the terminal's clipboard at {time}{size}{advice}")
             }
-            Err(why) => {
-                let (why, file) = (report::one_line(&why), self.output_name());
+            Err(waits @ (NotCopied::Overtaken | NotCopied::Restarted)) => {
+                format!("📋 Not copied at {time}: {}", waits.said())
+            }
+            Err(NotCopied::Failed { why, is_without }) => {
+                let advice = if *is_without && self.clipboard.is_to_be_advised() {
+                    format!("; {HOW_TO_HAVE_NONE}")
+                } else {
+                    String::new()
+                };
+                let (why, file) = (report::one_line(why), self.output_name());
                 format!(
                     "❌ Clipboard copy failed at {time} - {why}; the text is in {file}, and `clada copy --print` prints it{advice}"
                 )
@@ -349,6 +393,56 @@ impl Delivery {
     }
 }
 
+/// The reason why results are not on the clipboard.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum NotCopied {
+    /// The person copied something else since the reply.
+    Overtaken,
+    /// Nobody knows what was copied since the reply, as clada has begun anew.
+    Restarted,
+    Failed {
+        why: String,
+        /// There is no clipboard.
+        is_without: bool,
+    },
+}
+
+impl NotCopied {
+    fn said(&self) -> &str {
+        match self {
+            Self::Overtaken => {
+                "you copied something else after the reply; `clada copy` copies the results"
+            }
+            Self::Restarted => {
+                "clada was restarted after you copied the reply; `clada copy` copies the results"
+            }
+            Self::Failed { why, .. } => why,
+        }
+    }
+}
+
+/// Says where the results of a copied reply are.
+fn where_results_are(copied: Option<&Result<Copied, NotCopied>>, notes: &str) -> String {
+    match copied {
+        Some(Ok(Copied::Kept | Copied::By(_))) => "the results are on your clipboard".to_owned(),
+        Some(Ok(Copied::Sent)) => "the results were sent to your terminal's clipboard".to_owned(),
+        Some(Err(NotCopied::Failed { why, .. })) => {
+            format!("the results are in {notes}, not on the clipboard ({why})")
+        }
+        Some(Err(waits)) => waits.said().to_owned(),
+        None => format!("the results are in {notes}"),
+    }
+}
+
+/// The way that results go.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Going {
+    /// An LLM is to read them.
+    pub(super) copies: bool,
+    /// The copied reply that they are of, if they are of one.
+    pub(super) source: Option<CopiedSource>,
+}
+
 /// The output file as it was written.
 struct WrittenOutput {
     /// The outputs of each of the results, the newest first: where they begin and their length, in bytes.
@@ -374,6 +468,7 @@ impl WrittenOutput {
             status,
             tellings,
             size: self.size,
+            is_copied: false,
         }
     }
 }
@@ -497,4 +592,39 @@ fn merge(
         *ticked = Ticked::all(&note);
         note::join(block, &note.body)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_notification_says_where_results_are() {
+        let failed = |why: &str| NotCopied::Failed {
+            why: why.to_owned(),
+            is_without: false,
+        };
+        for (copied, said) in [
+            (Some(Ok(Copied::Kept)), "the results are on your clipboard"),
+            (
+                Some(Ok(Copied::Sent)),
+                "the results were sent to your terminal's clipboard",
+            ),
+            (
+                Some(Err(failed("no display"))),
+                "the results are in clada.md, not on the clipboard (no display)",
+            ),
+            (
+                Some(Err(NotCopied::Overtaken)),
+                "you copied something else after the reply; `clada copy` copies the results",
+            ),
+            (
+                Some(Err(NotCopied::Restarted)),
+                "clada was restarted after you copied the reply; `clada copy` copies the results",
+            ),
+            (None, "the results are in clada.md"),
+        ] {
+            assert_eq!(where_results_are(copied.as_ref(), "clada.md"), said);
+        }
+    }
 }

@@ -8,8 +8,11 @@ mod books;
 mod choices;
 mod claim;
 mod commands;
+mod copied;
 mod delivery;
 mod due_batch;
+mod inbox;
+pub mod intake;
 mod last_notes;
 mod memory;
 mod notices;
@@ -47,7 +50,7 @@ use crate::world::ledger::{FileId, Ledger};
 use crate::world::note_file::NoteReading;
 use crate::world::watch::Signal;
 
-use delivery::Delivery;
+use delivery::{Delivery, Going};
 use due_batch::{BatchesAgain, DueBatch, Remembered};
 use last_notes::Hash;
 use notices::{MISSING, UNREADABLE, swallowed};
@@ -153,6 +156,8 @@ impl Listener<'_> {
         mut leave: watch::Receiver<bool>,
         rest: Option<Duration>,
     ) -> Parting {
+        self.claim.intake.watch(self.delivery.listening.watches);
+        self.take_copied();
         if let Some(save) = self.begin(begin) {
             self.take_in(save).await;
         }
@@ -167,8 +172,12 @@ impl Listener<'_> {
             tokio::select! {
                 biased;
                 _ = leave.wait_for(|leave| *leave) => return Parting::Done,
-                signal = self.claim.watcher.next() => self.pending.on(signal),
+                signal = self.claim.watcher.next() => {
+                    self.take_copied();
+                    self.pending.on(signal);
+                }
                 () = sleep_until(due.unwrap_or_else(Instant::now).into()), if due.is_some() => {
+                    self.take_copied();
                     if let Some(save) = self.read() {
                         self.take_in(save).await;
                     }
@@ -268,6 +277,7 @@ impl Listener<'_> {
         // What could not begin before the last end of clada is tried again.
         save.retry |= is_start;
         let note = self.memory.split(&save.text);
+        let is_copied = self.claim.inbox.look(&note.body);
         let hash = Hash::of(&note.body);
         let is_same = self.memory.last.looked == Some(hash);
         // What stayed as it is until it could be tried again has settled too.
@@ -282,11 +292,13 @@ impl Listener<'_> {
             is_same: is_same || self.memory.last.differs_in_blanks_only(&note.body),
             is_framed: self.memory.last.has_frame(&note, &save.text),
             changed_ms: save.changed_ms,
+            is_copied,
         };
         let counted = self.read_ticks(&note, change, is_same);
         let is_void = counted.void.is_some() || !change.is_framed;
         if is_same && !settled && !counted.asks() && !is_void && !self.is_untold() {
             self.write_back(&save.text);
+            self.finish_copied();
             return;
         }
         self.pending.unfinished = None;
@@ -327,12 +339,15 @@ impl Listener<'_> {
         if !self.report(report, copies, &save.text) {
             self.mention_paste(&look, is_idle);
         }
+        self.finish_copied();
     }
 
     /// Reads the ticks of a save, and finds which of them count.
     fn read_ticks(&mut self, note: &Note<'_>, change: SaveChange, is_same: bool) -> Counted {
         let counted = self.memory.ticks(note).and_then(|ticks| {
-            if !is_same || !ticks.is_empty() {
+            if change.is_copied {
+                self.memory.copied_results_are_read();
+            } else if !is_same || !ticks.is_empty() {
                 self.memory.changed(change.changed_ms);
             }
             self.counted(ticks, change)
@@ -464,8 +479,12 @@ impl Listener<'_> {
     fn hand_out(&mut self, mut report: Report, copies: bool, text: &str) {
         let mask = &self.runner.setup.rules.mask;
         self.memory.add_asked(&mut report, mask);
+        let going = Going {
+            copies,
+            source: self.claim.inbox.source(),
+        };
         self.delivery
-            .hand_out(report, copies, text, &mut self.memory);
+            .hand_out(report, going, text, &mut self.memory);
         self.runner.changes_are_told();
     }
 

@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
+use crate::clock;
 use crate::novelty::OfferReason;
 use crate::report::wording;
+use crate::world::ledger::KnownBatch;
 
 /// Said of settings that were invalid before.
 pub(super) const FIXED: &str = "✅ the settings are valid again";
@@ -85,6 +87,91 @@ pub(super) fn reason(
             ),
             them,
         ),
+    }
+}
+
+/// Said where the watching of the clipboard ended by itself.
+pub(super) const STRANGERS: &str = "10 texts with unknown keys were copied within a minute";
+
+/// Says that the watching of the clipboard ended by itself: a title and a text.
+pub(super) fn strangers() -> (String, String) {
+    (
+        "clada no longer watches the clipboard".to_owned(),
+        format!("{STRANGERS}: find out which page or program did that, then run `clada resume`"),
+    )
+}
+
+/// Says by which way the clipboard is watched.
+pub(super) fn watching(way: &str) -> String {
+    format!("watching the clipboard ({way})")
+}
+
+/// Says why the clipboard cannot be watched.
+pub(super) fn blind(why: &str) -> String {
+    format!("cannot watch the clipboard: {why}; paste replies into the notes until that works")
+}
+
+/// A reason why a copied text with tasks is not taken.
+#[derive(Debug, Clone)]
+pub(super) enum CopyRefusal {
+    /// It has the right key, and does not end.
+    CutOff,
+    NoKey {
+        tasks: usize,
+    },
+    OtherKey {
+        tasks: usize,
+    },
+    SeveralKeys {
+        tasks: usize,
+    },
+    /// The ledger has a batch of it.
+    Known(KnownBatch),
+    /// The ledger cannot be read.
+    NoLedger(String),
+    /// It cannot be kept.
+    NotKept(String),
+}
+
+impl CopyRefusal {
+    /// Returns it as a title and a text, about the notes file at a path.
+    pub(super) fn said(&self, file: Option<&Path>) -> (String, String) {
+        let name = file.and_then(Path::file_name);
+        let name = name.map_or("your notes".into(), |name| name.to_string_lossy());
+        let paste = format!("to run them, paste them into {name}");
+        let of = |tasks: usize, key: &str| {
+            let tasks = wording::tasks(tasks);
+            (format!("{tasks} on the clipboard {key}"), paste.clone())
+        };
+        match self {
+            Self::CutOff => (
+                format!("{name}: the copied reply is cut off"),
+                format!("nothing of it ran: copy the whole reply, or paste it into {name}"),
+            ),
+            Self::NoKey { tasks } => of(*tasks, "without this chat's key"),
+            Self::OtherKey { tasks } => of(*tasks, "with another chat's key"),
+            Self::SeveralKeys { tasks } => of(*tasks, "with several keys"),
+            Self::Known(KnownBatch {
+                run: Some(run),
+                began_ms: Some(began_ms),
+                ..
+            }) => {
+                let ran = clock::when(began_ms.div_euclid(1000));
+                (
+                    format!("{name}: this reply ran at {ran}"),
+                    format!("`clada retry --all {run}` runs it again"),
+                )
+            }
+            Self::Known(_) => (
+                format!("{name}: this reply is known, and nothing of it ran"),
+                format!("to run it, tick its box in {name}"),
+            ),
+            Self::NoLedger(why) => (format!("{name}: the copied reply did not run"), why.clone()),
+            Self::NotKept(why) => (
+                format!("{name}: the copied reply did not run"),
+                format!("clada cannot keep it in its state folder ({why}): paste it into {name}"),
+            ),
+        }
     }
 }
 
@@ -176,5 +263,79 @@ mod tests {
             no_task(700),
             "the pasted text (700 characters) contains no task, so nothing ran: a reply has its tasks in `<tasks>`"
         );
+    }
+
+    #[test]
+    fn each_refusal_says_what_helps() {
+        let known = |run: Option<&str>| KnownBatch {
+            run: run.map(str::to_owned),
+            began_ms: run.map(|_| 0),
+            ended_ms: run.map(|_| 1),
+        };
+        let file = Path::new("/p/clada.md");
+        let at = clock::when(0);
+        for (refusal, title, body) in [
+            (
+                CopyRefusal::CutOff,
+                "clada.md: the copied reply is cut off",
+                "nothing of it ran: copy the whole reply, or paste it into clada.md",
+            ),
+            (
+                CopyRefusal::NoKey { tasks: 4 },
+                "4 tasks on the clipboard without this chat's key",
+                "to run them, paste them into clada.md",
+            ),
+            (
+                CopyRefusal::OtherKey { tasks: 1 },
+                "1 task on the clipboard with another chat's key",
+                "to run them, paste them into clada.md",
+            ),
+            (
+                CopyRefusal::SeveralKeys { tasks: 2 },
+                "2 tasks on the clipboard with several keys",
+                "to run them, paste them into clada.md",
+            ),
+            (
+                CopyRefusal::Known(known(Some("20261123-103245-abcd"))),
+                &format!("clada.md: this reply ran at {at}"),
+                "`clada retry --all 20261123-103245-abcd` runs it again",
+            ),
+            (
+                CopyRefusal::Known(known(None)),
+                "clada.md: this reply is known, and nothing of it ran",
+                "to run it, tick its box in clada.md",
+            ),
+            (
+                CopyRefusal::NoLedger("why".to_owned()),
+                "clada.md: the copied reply did not run",
+                "why",
+            ),
+            (
+                CopyRefusal::NotKept("no space".to_owned()),
+                "clada.md: the copied reply did not run",
+                "clada cannot keep it in its state folder (no space): paste it into clada.md",
+            ),
+        ] {
+            let said = refusal.said(Some(file));
+            assert_eq!(said, (title.to_owned(), body.to_owned()));
+        }
+        let (_, body) = CopyRefusal::NoKey { tasks: 1 }.said(None);
+        assert_eq!(body, "to run them, paste them into your notes");
+    }
+
+    #[test]
+    fn what_ends_the_watching_is_told() {
+        let (title, body) = strangers();
+        assert_eq!(title, "clada no longer watches the clipboard");
+        assert_eq!(
+            body,
+            "10 texts with unknown keys were copied within a minute: find out which page or program did that, then run \
+             `clada resume`"
+        );
+        assert_eq!(
+            blind("no display"),
+            "cannot watch the clipboard: no display; paste replies into the notes until that works"
+        );
+        assert_eq!(watching("X11, :1"), "watching the clipboard (X11, :1)");
     }
 }

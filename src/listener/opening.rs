@@ -151,6 +151,8 @@ impl<'c> Listener<'c> {
         news.notice = notice.or(is_later.then(|| LATER.to_owned()));
         self.pending.settle.take(new.debounce);
         self.memory.limits = new.retention;
+        self.claim.intake.watch(new.watches);
+        self.claim.inbox.set_dialects(self.runner.setup.dialects);
         self.delivery.listening = Listening {
             poll,
             output,

@@ -3,7 +3,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, LazyLock, Mutex, Once, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, Once};
 use std::time::Duration;
 
 use tokio::sync::OnceCell;
@@ -22,6 +22,7 @@ use crate::settings::{
 };
 use crate::text::mask::{self, Mask};
 use crate::world::ledger::Ledger;
+use crate::world::locked::locked;
 use crate::world::login_env::{self, LoginEnv};
 use crate::world::programs;
 use crate::world::roots;
@@ -75,7 +76,7 @@ pub(crate) struct NotLoggedIn(String);
 
 impl Login {
     async fn get(&self) -> Result<LoginEnv, NotLoggedIn> {
-        let asked = Arc::clone(&self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        let asked = Arc::clone(&locked(&self.0));
         let ask = || async {
             let told = LoginEnv::capture(PATIENCE).await;
             told.map_err(|error| NotLoggedIn(error.to_string()))
@@ -85,7 +86,7 @@ impl Login {
 
     /// Makes the next use ask again.
     pub(crate) fn forget(&self) {
-        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut told = locked(&self.0);
         *told = Arc::default();
     }
 }
@@ -155,7 +156,7 @@ impl RuleSource {
 
     /// Adds the git directories to the trees of a fence, and fixes the trees to what they were at first.
     fn settle(&self, fence: &mut Fence) {
-        let mut ground = self.ground.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ground = locked(&self.ground);
         let named = fence.named();
         if ground.named != named {
             *ground = Ground {

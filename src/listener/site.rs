@@ -47,6 +47,8 @@ pub struct Flags {
     /// The name of the output file.
     pub output_file: Option<String>,
     pub no_clipboard: bool,
+    /// Copied replies are taken, whatever the settings say.
+    pub from_clipboard: bool,
     pub notify: bool,
     /// Other users may own or write to the notes file and the project folder.
     pub allow_shared: bool,
@@ -71,10 +73,14 @@ pub(super) struct Listening {
     /// The name of the output file. It takes a new start to change that: it is locked, and no task may touch it.
     pub(super) output: String,
     pub(super) clipboard: bool,
+    /// Copied replies are taken.
+    pub(super) watches: bool,
     /// The largest packet, in bytes.
     pub(super) packet: usize,
     /// The desktop tells of a finished batch.
     pub(super) notifies: bool,
+    /// It tells of a copied reply, which nobody saved.
+    pub(super) notifies_of_copied: bool,
     pub(super) retention: Retention,
 }
 
@@ -97,8 +103,10 @@ impl Flags {
             poll,
             output: output.clone(),
             clipboard: settings.clipboard.enabled && !self.no_clipboard,
+            watches: self.from_clipboard || settings.clipboard.watch,
             packet: settings.clipboard.limit,
             notifies: self.notify || self.is_service && settings.notify.enabled,
+            notifies_of_copied: self.notify || settings.notify.enabled,
             retention: Retention {
                 seconds: i64::from(days) * 24 * 60 * 60,
                 bytes: size.unwrap_or(ledger.size),

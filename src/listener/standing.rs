@@ -17,6 +17,13 @@ impl Memory {
         logged(self.ledger.read_results(self.file));
     }
 
+    /// Takes in that a reply was copied: results that were on the clipboard until then have been read.
+    pub(super) fn copied_results_are_read(&mut self) {
+        if self.unread.copied_on() {
+            logged(self.ledger.read_results(self.file));
+        }
+    }
+
     /// Records that a block of results is in the notes.
     ///
     /// # Errors

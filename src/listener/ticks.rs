@@ -25,6 +25,8 @@ pub(super) struct SaveChange {
     pub(super) is_framed: bool,
     /// The time at which the file was changed, in Unix time in milliseconds.
     pub(super) changed_ms: i64,
+    /// clada put a copied reply into it: that tells nothing of what the person has read in it.
+    pub(super) is_copied: bool,
 }
 
 /// The reason why no tick of a save counts.

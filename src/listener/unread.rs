@@ -33,6 +33,9 @@ pub(super) struct Shows {
     pub(super) status: String,
     /// The newest first.
     pub(super) tellings: Vec<Telling>,
+    /// They are on the clipboard.
+    #[serde(default)]
+    pub(super) is_copied: bool,
     /// The size of the output file.
     pub(super) size: u64,
 }
@@ -88,6 +91,13 @@ impl Unread {
     pub(super) fn changed(&mut self, changed_ms: i64) -> bool {
         let written_ms = self.written_ms.filter(|_| !self.is_read);
         let is_read = written_ms.is_some_and(|written| changed_ms - written >= READ_AFTER);
+        self.is_read |= is_read;
+        is_read
+    }
+
+    /// A reply was copied. Tells that these results have been read by that, and had not been before.
+    pub(super) fn copied_on(&mut self) -> bool {
+        let is_read = self.shows.is_copied && !self.is_read;
         self.is_read |= is_read;
         is_read
     }

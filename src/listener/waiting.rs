@@ -40,6 +40,8 @@ pub(super) struct Refused {
 pub(super) struct Complaints {
     /// The file cannot be read.
     pub(super) file: String,
+    /// A copied reply cannot be written into the file.
+    pub(super) copied: String,
     /// A link is not followed.
     pub(super) link: String,
     /// The ledger cannot be written.

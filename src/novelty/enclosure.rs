@@ -231,7 +231,7 @@ pub(super) fn line_at(body: &str, at: usize) -> &str {
 
 /// The key of a batch: of its text, or, where that does not end, of as much of it as surely stays what it is when something
 /// is put behind it.
-pub(super) fn key(seed: Seed, body: &str, batch: &Batch<'_>) -> Key {
+pub fn key(seed: Seed, body: &str, batch: &Batch<'_>) -> Key {
     let text = &body[batch.span.clone()];
     seed.key(match &batch.state {
         BatchState::Open(problem) if batch.dialect == Dialect::Cml => {

@@ -45,6 +45,7 @@ use crate::reply::record::{
 use crate::reply::task::{Batch, Command, Task};
 
 use body::BodyReading;
+pub use enclosure::key as batch_key;
 use enclosure::{Enclosure, Enclosures};
 pub use event::{Effect, Event, Look, OfferReason};
 use kept::KeptState;

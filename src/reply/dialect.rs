@@ -93,7 +93,7 @@ impl TryFrom<String> for Dialect {
 }
 
 /// A set of dialects.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Dialects(u8);
 

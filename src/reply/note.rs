@@ -19,9 +19,10 @@ pub const END: &str = "=== END ===";
 pub const RESULTS_OF: &str = "📋 Results of ";
 
 /// The starts of the line above a block: it says how the copying went, or whose results these are.
-const STATUS: [&str; 4] = [
+const STATUS: [&str; 5] = [
     RESULTS_OF,
     "📋 Copied to clipboard at ",
+    "📋 Not copied at ",
     "📋 Sent to the terminal's clipboard at ",
     "❌ Clipboard copy failed at ",
 ];
@@ -220,6 +221,35 @@ pub fn join(block: &str, body: &str) -> String {
     let (bom, rest) = part_bom(body);
     let block = format!("{block}\n").replace('\n', line_end(rest));
     format!("{bom}{block}{rest}")
+}
+
+/// Puts a reply at the end of a text, as a paste there does, unless it is in the text already.
+pub fn append(text: &str, reply: &str) -> String {
+    if has(text, reply) {
+        return text.to_owned();
+    }
+    let before = match text {
+        "" => "",
+        _ if text.ends_with("\n\n") || text.ends_with("\n\r\n") => "",
+        _ if text.ends_with('\n') => "\n",
+        _ => "\n\n",
+    };
+    let added = format!("{before}{}\n", plain_ends(reply).trim_end());
+    text.to_owned() + &added.replace('\n', line_end(text))
+}
+
+/// True if a text has a reply in it; line ends aside.
+pub fn has(text: &str, reply: &str) -> bool {
+    plain_ends(text).contains(plain_ends(reply).trim_end())
+}
+
+/// A text with LF line ends.
+fn plain_ends(text: &str) -> Cow<'_, str> {
+    if text.contains('\r') {
+        text.replace("\r\n", "\n").into()
+    } else {
+        text.into()
+    }
 }
 
 fn line_end(text: &str) -> &'static str {
@@ -471,5 +501,30 @@ mod tests {
         assert!(holds(&format!("{RESULTS}\n{BLOCK}"), &block));
         assert!(!holds(&BLOCK.replace("delete a", "delete b"), &block));
         assert!(!holds("", &block));
+    }
+
+    #[test]
+    fn a_reply_is_appended_once_with_the_line_ends_of_the_notes() {
+        for (notes, reply, expected) in [
+            ("", "reply\n", "reply\n"),
+            ("\n", "reply", "\n\nreply\n"),
+            ("own", "reply\n\n\n", "own\n\nreply\n"),
+            ("own\n", "two\nlines", "own\n\ntwo\nlines\n"),
+            ("own\n\n", "reply", "own\n\nreply\n"),
+            ("own\r\n", "two\nlines\n", "own\r\n\r\ntwo\r\nlines\r\n"),
+            ("own\r\n\r\n", "reply\r\n", "own\r\n\r\nreply\r\n"),
+            ("own\n", "two\r\nlines\r\n", "own\n\ntwo\nlines\n"),
+            // A person pasted it meanwhile.
+            ("a\ntwo\r\nlines\nb", "two\nlines\n", "a\ntwo\r\nlines\nb"),
+        ] {
+            assert_eq!(append(notes, reply), expected, "{notes:?} and {reply:?}");
+            assert_eq!(
+                append(expected, reply),
+                expected,
+                "{expected:?} and {reply:?}"
+            );
+            assert!(has(expected, reply));
+        }
+        assert!(!has("own", "reply"));
     }
 }

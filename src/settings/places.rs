@@ -106,6 +106,11 @@ impl Folders {
         self.state.join("keys")
     }
 
+    /// The folder of copied replies whose results are not handed out yet.
+    pub fn copied_replies(&self) -> PathBuf {
+        self.state.join("copied")
+    }
+
     /// The paths that no file task may touch, besides the notes file and its output file.
     pub fn protected(&self, root: &Path) -> Vec<PathBuf> {
         let mut protected = self.own(root);

@@ -25,6 +25,7 @@ use crate::listener::board::{Board, ListenerState, ProcessKind};
 use crate::listener::{
     Begin, Claim, Flags, Listener, Memory, News, Observer, Parting, ProcessShared, Site,
 };
+use crate::settings::Settings;
 use crate::settings::places::Folders;
 use crate::settings::registry::{Registry, WatchedFile};
 use crate::start;
@@ -70,7 +71,7 @@ pub fn watch_all(copies: bool, allows_shared: bool) -> Result<ExitCode, Error> {
     }
     let (stop, reloads) = start::stop_and_reload()?;
     let shared = ProcessShared::start(stop);
-    let board = Board::default();
+    let board = shared.board.clone();
     let _socket = board.serve(&folders, ProcessKind::Daemon);
     drop(ledger);
     let house = House {
@@ -113,7 +114,12 @@ async fn run(house: Rc<House>, mut reloads: channel::Receiver<u64>) -> Result<()
     let mut supervisor = Supervisor::from_env();
     let path = Registry::path(&house.folders);
     std::fs::create_dir_all(&house.folders.config)?;
-    let mut list = ListWatch::start(&house.shared.hub, path);
+    let mut list = ListWatch::start(
+        &house.shared.hub,
+        [path, Settings::user_file(&house.folders)],
+    );
+    house.shared.intake.open(&house.folders, false);
+    house.watch_clipboard();
     let mut stopped = house.shared.stop.clone();
     let (mut kept, mut tasks) = (HashMap::new(), JoinSet::new());
     let (first, mut unread) = mpsc::channel(1);
@@ -140,12 +146,14 @@ async fn run(house: Rc<House>, mut reloads: channel::Receiver<u64>) -> Result<()
             () = list.changed() => {
                 // Of a list that is just being written the rest follows.
                 while timeout(QUIET, list.changed()).await.is_ok() {}
+                house.watch_clipboard();
                 take_list(&house, &mut kept, &mut tasks, None);
                 supervisor.status(&count(&kept));
             }
             Ok(()) = reloads.changed() => {
                 supervisor.reloading();
                 house.shared.login.forget();
+                house.watch_clipboard();
                 take_list(&house, &mut kept, &mut tasks, None);
                 supervisor.ready(&count(&kept));
             }
@@ -175,15 +183,16 @@ async fn run(house: Rc<House>, mut reloads: channel::Receiver<u64>) -> Result<()
 /// The watch on the list. Where it cannot be had, clada retries, and reads the list each time.
 struct ListWatch {
     hub: Hub,
-    path: PathBuf,
+    /// The list, and the user's settings.
+    paths: [PathBuf; 2],
     watcher: Option<Watcher>,
 }
 
 impl ListWatch {
-    fn start(hub: &Hub, path: PathBuf) -> Self {
+    fn start(hub: &Hub, paths: [PathBuf; 2]) -> Self {
         let mut list = Self {
             hub: hub.clone(),
-            path,
+            paths,
             watcher: None,
         };
         if let Err(error) = list.try_start() {
@@ -193,8 +202,7 @@ impl ListWatch {
     }
 
     fn try_start(&mut self) -> Result<(), WatchError> {
-        let places = std::slice::from_ref(&self.path);
-        self.watcher = Some(Watcher::start(&self.hub, places, WatchMode::Events)?);
+        self.watcher = Some(Watcher::start(&self.hub, &self.paths, WatchMode::Events)?);
         Ok(())
     }
 
@@ -242,6 +250,14 @@ fn take_list(
 }
 
 impl House {
+    /// Watches the clipboard if the user's settings say so. Invalid ones leave it as it is.
+    fn watch_clipboard(&self) {
+        match Settings::of_user(&self.folders) {
+            Ok(settings) => self.shared.intake.watch(settings.clipboard.watch),
+            Err(error) => self.say(vec![error.to_string()]),
+        }
+    }
+
     /// Logs the errors of the list, once.
     fn say(&self, wrong: Vec<String>) {
         if *self.said.borrow() != wrong {
@@ -254,14 +270,14 @@ impl House {
 }
 
 /// Claims a file for this process, and returns whether it needs no work.
-fn take(flags: &Flags, entry: WatchedFile, hub: &Hub) -> Result<(Claim, bool), Error> {
+fn take(flags: &Flags, entry: WatchedFile, shared: &ProcessShared) -> Result<(Claim, bool), Error> {
     let (given, root) = start::find_root(Some(&entry.root))?;
     let site = Site::new(given, root, Some(entry.file))?;
     let ledger = Ledger::open(&site.folders.state)?;
-    let claim = Claim::take(flags, site, hub, &[], &ledger, true)?;
+    let claim = Claim::take(flags, site, shared, &[], &ledger, true)?;
     let at_rest = match claim.note.read() {
         Ok(NoteReading::Text { text, .. }) => {
-            Memory::is_at_rest(&ledger, claim.note.path(), &text)?
+            claim.inbox.is_empty() && Memory::is_at_rest(&ledger, claim.note.path(), &text)?
         }
         // It wakes its listener when it exists again.
         Ok(NoteReading::Missing) => true,
@@ -333,8 +349,8 @@ impl Post {
     /// Claims the file for this process, and returns whether it needs no work; `None` where it is stopped first.
     async fn take(&self) -> Option<Result<(Claim, bool), Error>> {
         let (flags, entry) = (self.flags.clone(), self.entry.clone());
-        let hub = self.house.shared.hub.clone();
-        let taken = self.aside(move || take(&flags, entry, &hub));
+        let shared = self.house.shared.clone();
+        let taken = self.aside(move || take(&flags, entry, &shared));
         let taken = in_turn(&self.house.starting, taken).await?;
         Some(taken.flatten())
     }

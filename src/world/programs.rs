@@ -13,8 +13,9 @@ use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex};
 
+use crate::world::locked::locked;
 use crate::world::ownership::{NotOwn, OwnUsers, follow};
 
 /// The programs of a PATH. Its copies share what was found.
@@ -98,11 +99,11 @@ struct AvoidedTrees {
 impl AvoidedTrees {
     /// Returns all of them, as they are now and were before.
     fn all() -> BTreeSet<PathBuf> {
-        let mut named = lock(&TREES).named.clone();
+        let mut named = locked(&TREES).named.clone();
         // Not while others wait: a file system may not answer.
         let leads = named.iter().filter_map(|tree| tree.canonicalize().ok());
         let leads: Vec<PathBuf> = leads.collect();
-        let all = &mut lock(&TREES).all;
+        let all = &mut locked(&TREES).all;
         all.append(&mut named);
         all.extend(leads);
         all.clone()
@@ -111,13 +112,13 @@ impl AvoidedTrees {
 
 /// Runs nothing from these trees any more.
 pub fn avoid(trees: impl IntoIterator<Item = PathBuf>) {
-    lock(&TREES).named.extend(trees);
+    locked(&TREES).named.extend(trees);
 }
 
 /// Runs nothing from these project folders any more, which are named by their canonical paths. They are not looked at: the file
 /// system of one may hang, as that of a server that is gone does.
 pub fn avoid_roots(roots: impl IntoIterator<Item = PathBuf>) {
-    lock(&TREES).all.extend(roots);
+    locked(&TREES).all.extend(roots);
 }
 
 /// Tells if nobody but the user can put another file or folder at this path, and no command.
@@ -142,7 +143,7 @@ impl Programs {
         /// The searches of all PATHs, kept for as long as the process lives.
         static KNOWN: LazyLock<Mutex<HashMap<OsString, Programs>>> = LazyLock::new(Mutex::default);
         let path = path.unwrap_or(OsStr::new("/usr/local/bin:/usr/bin:/bin"));
-        let mut known = lock(&KNOWN);
+        let mut known = locked(&KNOWN);
         let new = || {
             let search = PathSearch {
                 path: path.to_owned(),
@@ -159,12 +160,12 @@ impl Programs {
     /// # Errors
     /// Where there is none, or none that is run.
     pub fn find(&self, name: &str) -> Result<PathBuf, NoProgram> {
-        lock(&self.0).settled().find(name)
+        locked(&self.0).settled().find(name)
     }
 
     /// The PATH without what is at risk.
     pub fn path(&self) -> OsString {
-        let mut search = lock(&self.0);
+        let mut search = locked(&self.0);
         let folders = search.settled().folders.iter();
         let folders = folders.filter_map(|folder| folder.is.as_ref().ok());
         // None of them has a colon, as each came out of such a list; a link may lead to one.
@@ -175,7 +176,7 @@ impl Programs {
 
     /// The folders of the PATH in which nothing is run, as it names them.
     pub fn left_out(&self) -> Vec<PathBuf> {
-        let mut search = lock(&self.0);
+        let mut search = locked(&self.0);
         let folders = search.settled().folders.iter();
         let at_risk = folders.filter(|folder| folder.is.is_err());
         at_risk.map(|folder| folder.named.clone()).collect()
@@ -209,7 +210,7 @@ impl Programs {
 impl fmt::Debug for Programs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Programs")
-            .field(&lock(&self.0).path)
+            .field(&locked(&self.0).path)
             .finish()
     }
 }
@@ -282,8 +283,4 @@ fn leads_to(path: &Path, trees: &BTreeSet<PathBuf>, alone: bool) -> Result<PathB
         Some(doubt) => Err(shared(&leads, doubt)),
         None => Ok(leads),
     }
-}
-
-fn lock<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
-    what.lock().unwrap_or_else(PoisonError::into_inner)
 }

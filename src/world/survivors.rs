@@ -1,10 +1,11 @@
 //! Processes of commands that clada could not end, as long as they live. Ends none.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use rustix::process::Pid;
 
 use super::process;
+use crate::world::locked::locked;
 
 /// A process that lives.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,14 +23,14 @@ static REPORTED: Mutex<Vec<Survivor>> = Mutex::new(Vec::new());
 /// counts.
 pub fn report(pids: impl IntoIterator<Item = Pid>) -> Vec<Survivor> {
     let new: Vec<Survivor> = pids.into_iter().filter_map(survivor).collect();
-    let mut reported = REPORTED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut reported = locked(&REPORTED);
     reported.extend(new.iter().cloned());
     new
 }
 
 /// Returns those of them that still live.
 pub fn reported() -> Vec<Survivor> {
-    let mut reported = REPORTED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut reported = locked(&REPORTED);
     reported.retain(|known| survivor(known.pid).is_some_and(|now| now.began == known.began));
     reported.clone()
 }

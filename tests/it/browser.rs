@@ -16,8 +16,9 @@ use crate::harness::{Project, installed, wait_until};
 
 const PAGE: &str = include_str!("browser.html");
 
-/// In the middle of the page's reply, and of its text area.
+/// In the middle of the page's reply, of its copy button, and of its text area.
 const REPLY: [&str; 2] = ["200", "300"];
+const COPY: [&str; 2] = ["200", "457"];
 const MESSAGE: [&str; 2] = ["200", "700"];
 
 /// One that half works, and one that repairs it. What is easily spoilt on the way is in the payload.
@@ -45,28 +46,8 @@ fn a_chat_in_a_browser_goes_on_by_copy_and_paste() {
     let project = Project::with_git().on_display(display.name());
     project.write(NOTES, "my notes\n");
     let _watching = project.watch([]);
-    let chat = Chat::start();
-    let page = Window::open(
-        &project,
-        &[
-            "chromium",
-            &format!("--app=http://{}/", chat.address),
-            &format!("--user-data-dir={}/chromium", project.home().display()),
-            "--window-position=640,0",
-            "--window-size=640,900",
-            // As root, and where there is little shared memory.
-            "--no-sandbox",
-            "--disable-dev-shm-usage",
-            "--disable-gpu",
-            "--disable-quic",
-            "--disable-sync",
-            "--disable-background-networking",
-            "--disable-component-update",
-            "--no-first-run",
-            "--no-default-browser-check",
-            "--password-store=basic",
-        ],
-    );
+    let chat = Chat::start(REPLIES.map(str::to_owned).to_vec());
+    let page = Page::open(&project, &chat);
 
     let expected = [
         ("3 ❌ edit greet.sh - ", "stdout:\n‘Hällo’ & <42>  😀\n"),
@@ -77,9 +58,9 @@ fn a_chat_in_a_browser_goes_on_by_copy_and_paste() {
     ];
     for (reply, (last, said)) in REPLIES.into_iter().zip(expected) {
         let copied = || {
-            page.focus();
-            page.click(REPLY);
-            page.keys(&["ctrl+c"]);
+            page.window.focus();
+            page.window.click(REPLY);
+            page.window.keys(&["ctrl+c"]);
             display.clipboard(&project) == reply
         };
         wait_until(copied, || {
@@ -99,14 +80,8 @@ fn a_chat_in_a_browser_goes_on_by_copy_and_paste() {
         drop(editor);
 
         let results = display.clipboard(&project);
-        let pasted = || {
-            page.focus();
-            page.click(MESSAGE);
-            page.keys(&["ctrl+a", "ctrl+v"]);
-            chat.draft() == results
-        };
-        wait_until(pasted, || format!("{results:?} in {:?}", chat.draft()));
-        page.keys(&["Return"]);
+        page.paste(&chat, &results);
+        page.send();
         wait_until(|| chat.last() == results, || chat.last());
         for has in [last, said] {
             assert!(results.contains(has), "{has:?} in {results}");
@@ -118,24 +93,96 @@ fn a_chat_in_a_browser_goes_on_by_copy_and_paste() {
     );
 }
 
+/// The page, in a browser.
+pub(crate) struct Page<'p> {
+    window: Window<'p>,
+}
+
+impl<'p> Page<'p> {
+    pub(crate) fn open(project: &'p Project, chat: &Chat) -> Self {
+        let window = Window::open(
+            project,
+            &[
+                "chromium",
+                &format!("--app=http://{}/", chat.address),
+                &format!("--user-data-dir={}/chromium", project.home().display()),
+                "--window-position=640,0",
+                "--window-size=640,900",
+                // As root, and where there is little shared memory.
+                "--no-sandbox",
+                "--disable-dev-shm-usage",
+                "--disable-gpu",
+                "--disable-quic",
+                "--disable-sync",
+                "--disable-background-networking",
+                "--disable-component-update",
+                "--no-first-run",
+                "--no-default-browser-check",
+                "--password-store=basic",
+            ],
+        );
+        let page = Self { window };
+        // It is there before it takes clicks and keys.
+        let takes_keys = || {
+            page.window.focus();
+            page.window.click(MESSAGE);
+            page.window.keys(&["x"]);
+            !chat.draft().is_empty()
+        };
+        wait_until(takes_keys, || "the page to take keys".to_owned());
+        page
+    }
+
+    /// Returns true if the reply after so many others is in the page.
+    pub(crate) fn shows(&self, before: usize) -> bool {
+        self.window.name().trim() == format!("chat {}", before + 1)
+    }
+
+    /// Presses the copy button once.
+    pub(crate) fn press_copy(&self) {
+        self.window.focus();
+        self.window.click(COPY);
+    }
+
+    /// Pastes into the text area, until that has this text.
+    pub(crate) fn paste(&self, chat: &Chat, text: &str) {
+        let pasted = || {
+            self.window.focus();
+            self.window.click(MESSAGE);
+            self.window.keys(&["ctrl+a", "ctrl+v"]);
+            chat.draft() == text
+        };
+        wait_until(pasted, || format!("{text:?} in {:?}", chat.draft()));
+    }
+
+    pub(crate) fn send(&self) {
+        self.window.keys(&["Return"]);
+    }
+}
+
 /// What is behind the page: it answers each message with the next reply, and knows what stands in the text area.
-struct Chat {
+pub(crate) struct Chat {
     address: String,
     talk: Arc<Mutex<Talk>>,
 }
 
 #[derive(Default)]
 struct Talk {
+    replies: Vec<String>,
     draft: String,
     /// The first is the empty one with which a page begins.
     messages: Vec<String>,
 }
 
 impl Chat {
-    fn start() -> Self {
+    pub(crate) fn start(replies: Vec<String>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("address").to_string();
-        let talk = Arc::new(Mutex::new(Talk::default()));
+        let talk = Talk {
+            replies,
+            ..Talk::default()
+        };
+        let talk = Arc::new(Mutex::new(talk));
         let known = Arc::clone(&talk);
         std::thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
@@ -147,11 +194,11 @@ impl Chat {
         Self { address, talk }
     }
 
-    fn draft(&self) -> String {
+    pub(crate) fn draft(&self) -> String {
         self.talk.lock().expect("lock").draft.clone()
     }
 
-    fn last(&self) -> String {
+    pub(crate) fn last(&self) -> String {
         let talk = self.talk.lock().expect("lock");
         talk.messages.last().cloned().unwrap_or_default()
     }
@@ -179,16 +226,17 @@ fn answer(mut stream: &TcpStream, talk: &Mutex<Talk>) -> io::Result<()> {
     let body = String::from_utf8(body).expect("UTF-8");
     let mut talk = talk.lock().expect("lock");
     let answer = match request.split(' ').nth(1) {
-        Some("/") => PAGE,
+        Some("/") => PAGE.to_owned(),
         Some("/draft") => {
             talk.draft = body;
-            ""
+            String::new()
         }
         Some("/send") => {
             talk.messages.push(body);
-            REPLIES.get(talk.messages.len() - 1).unwrap_or(&"")
+            let next = talk.replies.get(talk.messages.len() - 1);
+            next.cloned().unwrap_or_default()
         }
-        _ => "",
+        _ => String::new(),
     };
     write!(
         stream,

@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -17,6 +18,8 @@ pub(crate) const LIMIT: Duration = Duration::from_secs(60);
 
 /// The part of clada whose log says when a listener looked at its notes.
 const LISTENER: &str = " clada::listener";
+/// The part that says when it looked at a copied text.
+const INTAKE: &str = " clada::listener::intake";
 
 /// A folder with a home beside it.
 pub(crate) struct Project {
@@ -368,6 +371,8 @@ pub(crate) struct Watching {
     child: Child,
     said: Arc<Mutex<String>>,
     log: Arc<Mutex<Log>>,
+    /// The number of copied texts that it looked at.
+    heard: Arc<AtomicUsize>,
     readers: Vec<JoinHandle<()>>,
 }
 
@@ -408,11 +413,15 @@ impl Watching {
     ) -> Self {
         let said = Arc::new(Mutex::new(String::new()));
         let log = Arc::new(Mutex::new(Log::default()));
+        let heard = Arc::<AtomicUsize>::default();
         let read = |stream| {
-            let (said, log) = (Arc::clone(&said), Arc::clone(&log));
+            let (said, log, heard) = (Arc::clone(&said), Arc::clone(&log), Arc::clone(&heard));
             std::thread::spawn(move || {
                 for line in BufReader::new(stream).lines().map_while(Result::ok) {
-                    if is_logged(&line) {
+                    if line.contains(INTAKE) {
+                        let is_heard = line.ends_with("looked at a copied text");
+                        heard.fetch_add(usize::from(is_heard), Ordering::SeqCst);
+                    } else if is_logged(&line) {
                         log.lock().expect("lock").0.push(line);
                     } else {
                         said.lock().expect("lock").push_str(&(line + "\n"));
@@ -425,8 +434,29 @@ impl Watching {
             child,
             said,
             log,
+            heard,
             readers,
         }
+    }
+
+    /// The number of copied texts that it looked at.
+    pub(crate) fn copies_heard(&self) -> usize {
+        self.heard.load(Ordering::SeqCst)
+    }
+
+    /// Waits until it has looked at so many copied texts.
+    #[track_caller]
+    pub(crate) fn until_it_heard(&self, times: usize) {
+        wait_until(
+            || self.copies_heard() >= times,
+            || {
+                format!(
+                    "{times} copied texts, {} came; {}",
+                    self.copies_heard(),
+                    self.said()
+                )
+            },
+        );
     }
 
     /// What it printed so far.

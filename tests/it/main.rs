@@ -19,6 +19,8 @@ mod cml;
 mod config;
 mod confine;
 mod context;
+#[cfg(target_os = "linux")]
+mod copied;
 mod daemon;
 mod damage;
 mod dialects;

@@ -1,10 +1,11 @@
 //! Owns what the clipboard, its thread and who hears the owner leave for each other. Waits for no display.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Instant;
 
 use super::hand::CopyJob;
 use super::{ClipboardNews, NewsTaker};
+use crate::world::locked::locked;
 
 /// The place where they meet.
 #[derive(Default)]
@@ -36,7 +37,7 @@ struct Taker {
 impl Exchange {
     /// Leaves a wish, and wakes the thread for it.
     pub(super) fn wish(&self, wish: impl FnOnce(&mut Wishes)) {
-        let mut wishes = lock(&self.wishes);
+        let mut wishes = locked(&self.wishes);
         wish(&mut wishes);
         wishes.is_rung = true;
         self.bell.notify_one();
@@ -49,7 +50,7 @@ impl Exchange {
 
     /// Waits for wishes, up to this moment.
     pub(super) fn wait(&self, until: Option<Instant>) -> Wishes {
-        let mut wishes = lock(&self.wishes);
+        let mut wishes = locked(&self.wishes);
         while !wishes.is_rung {
             let waited = match until {
                 None => self.bell.wait(wishes),
@@ -72,29 +73,25 @@ impl Exchange {
 
     /// Sets who takes the news from now on.
     pub(super) fn take_news(&self, takes: Option<NewsTaker>) {
-        *lock(&self.taker) = Taker { takes, watch: None };
+        *locked(&self.taker) = Taker { takes, watch: None };
     }
 
     /// Takes news of this watching only.
     pub(super) fn begin(&self, watch: u64) {
-        lock(&self.taker).watch = Some(watch);
+        locked(&self.taker).watch = Some(watch);
     }
 
     /// Returns true if the news of this watching are wanted.
     pub(super) fn is_watched(&self, watch: u64) -> bool {
-        lock(&self.taker).watch == Some(watch)
+        locked(&self.taker).watch == Some(watch)
     }
 
     /// Tells something, of this watching if it is of one.
     pub(super) fn tell(&self, watch: Option<u64>, news: ClipboardNews) {
-        let taker = lock(&self.taker);
+        let taker = locked(&self.taker);
         let is_wanted = watch.is_none() || watch == taker.watch;
         if let Some(takes) = taker.takes.as_ref().filter(|_| is_wanted) {
             takes(news);
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

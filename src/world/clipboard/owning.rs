@@ -13,7 +13,8 @@ use std::time::{Duration, Instant};
 use super::display;
 use super::frame::{Frame, FrameKind};
 use super::owner::FAREWELL;
-use super::watching::{self, CopyHistory, OwnerWatch, WatchFault, lock, say};
+use super::watching::{self, CopyHistory, OwnerWatch, WatchFault, say};
+use crate::world::locked::locked;
 
 /// The time after which an owner that stays checks again that its display is there.
 const LOOK: Duration = Duration::from_secs(10);
@@ -112,7 +113,7 @@ impl OwnerDesk {
             }
         }
         // It may be seen before it is said to be there.
-        lock(&self.history).owns(text, Instant::now());
+        locked(&self.history).owns(text, Instant::now());
         let set = self.clipboard.as_mut();
         match set.map(|clipboard| clipboard.set_text(text)) {
             Some(Err(error)) => {

@@ -5,10 +5,12 @@ use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::entries::{BatchStart, LogBatch, Noted, SavedState, TaskEnded, UnapprovedTask};
+use super::entries::{
+    BatchStart, KnownBatch, LogBatch, Noted, SavedState, TaskEnded, UnapprovedTask,
+};
 use super::rows::{self, Json, all, cell, fate_columns};
 use super::{Durability, FileId, Ledger, LedgerError, RequestError, Result, blocks};
-use crate::reply::record::{Commits, Fate, Number, Record, TickSource};
+use crate::reply::record::{Commits, Fate, Key, Number, Record, TickSource};
 
 /// The batches that repeat a batch, that it repeats, or that repeat one of these; and itself. Two ticks of one save may
 /// have two batches repeat the same one.
@@ -213,6 +215,25 @@ impl Ledger {
              ORDER BY began_ms DESC, batch.id DESC LIMIT ?1";
         let file = file.map(|path| path.as_os_str().as_bytes());
         self.look(|db| rows::log_batches(db, those, params![limit, file]))
+    }
+
+    /// Returns a batch with this key, of whichever file; one that ran, if any did.
+    ///
+    /// # Errors
+    /// Where the ledger cannot be read.
+    pub fn batch_with(&self, key: Key) -> Result<Option<KnownBatch>> {
+        let sql = "SELECT run, began_ms, ended_ms FROM batch WHERE key = ?
+             ORDER BY began_ms IS NULL, id DESC LIMIT 1";
+        self.look(|db| {
+            let known = db.query_row(sql, [key], |row| {
+                Ok(KnownBatch {
+                    run: row.get("run")?,
+                    began_ms: row.get("began_ms")?,
+                    ended_ms: row.get("ended_ms")?,
+                })
+            });
+            known.optional()
+        })
     }
 
     /// Returns the batches of a file that ran last, those of one save, in their order.

@@ -27,6 +27,15 @@ pub struct KnownFile {
     pub state: String,
 }
 
+/// A batch that was seen in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownBatch {
+    /// Its id, which is in its commits; `None` where it never ran.
+    pub run: Option<String>,
+    pub began_ms: Option<i64>,
+    pub ended_ms: Option<i64>,
+}
+
 /// The outcome of the last look at a file.
 #[derive(Debug, Clone, Copy)]
 pub struct SavedState<'a> {

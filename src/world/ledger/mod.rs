@@ -22,8 +22,9 @@ use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, 
 use crate::reply::record::Seed;
 use database::DatabaseFile;
 pub use entries::{
-    BatchStart, BlockId, FileId, ForeignBlock, KnownBlock, KnownFile, KnownOffer, LogBatch,
-    LogTask, NewBlock, Noted, SavedState, ShownResults, TaskEnded, ToldIn, UnapprovedTask,
+    BatchStart, BlockId, FileId, ForeignBlock, KnownBatch, KnownBlock, KnownFile, KnownOffer,
+    LogBatch, LogTask, NewBlock, Noted, SavedState, ShownResults, TaskEnded, ToldIn,
+    UnapprovedTask,
 };
 use error::RequestError;
 pub use error::{LedgerError, Result};

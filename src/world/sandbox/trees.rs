@@ -13,13 +13,14 @@ use std::fs::{self, Metadata};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use rustix::fs::{OFlags, fstat};
 use rustix::process::geteuid;
 
 use super::is_in;
 use crate::world::folder::open_plain;
+use crate::world::locked::locked;
 use crate::world::ownership;
 
 /// One folder, or file, in which commands may write.
@@ -89,7 +90,7 @@ impl Settled {
         let trees = self
             .0
             .get_or_init(|| Mutex::new(WritableTrees::of(&named())));
-        trees.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(trees)
     }
 }
 

@@ -16,6 +16,7 @@ use tokio::net::unix::pipe::Receiver;
 
 use super::keeper::{self, ENDED, TOLD};
 use super::launch::Launch;
+use crate::world::locked::locked;
 use crate::world::process::{self, ProcessEntry};
 use crate::world::survivors::{self, Survivor};
 
@@ -141,7 +142,7 @@ impl Drop for Family {
 
 /// Reaps the first processes of scripts that were let go.
 fn reap_left() {
-    let mut left = LEFT.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut left = locked(&LEFT);
     left.retain(|first| !is_reaped(*first));
 }
 

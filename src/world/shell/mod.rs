@@ -25,7 +25,7 @@ use std::path::Path;
 use std::pin::{Pin, pin};
 use std::process::ExitStatus;
 use std::rc::Rc;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -39,6 +39,7 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 use crate::text::language::Language;
 use crate::text::mask::{Mask, Masking};
 use crate::text::plain::{Plain, plain};
+use crate::world::locked::locked;
 use crate::world::sandbox::{Fence, SandboxError};
 use crate::world::scarce;
 use crate::world::survivors::Survivor;
@@ -394,7 +395,7 @@ pub fn keep(file: OwnedFd) -> KeptFile {
 }
 
 fn kept() -> MutexGuard<'static, Vec<Arc<OwnedFd>>> {
-    KEPT.lock().unwrap_or_else(PoisonError::into_inner)
+    locked(&KEPT)
 }
 
 impl Drop for KeptFile {

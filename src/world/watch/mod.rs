@@ -21,10 +21,11 @@ use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
+use super::locked::locked;
 use super::scarce;
 
 /// The pause between two looks for a directory, or when polling a file, that is not there.
@@ -136,6 +137,18 @@ struct Subscriber {
     mailbox: Mailbox,
 }
 
+/// Has a watcher give a signal; does nothing once that is gone.
+#[derive(Clone)]
+pub struct Waker(Weak<Subscriber>);
+
+impl Waker {
+    pub fn wake(&self) {
+        if let Some(subscriber) = self.0.upgrade() {
+            subscriber.mailbox.post(Signal::Over);
+        }
+    }
+}
+
 impl Hub {
     fn told(&self) -> MutexGuard<'_, Subscriptions> {
         locked(&self.told)
@@ -214,11 +227,6 @@ impl Hub {
     }
 }
 
-/// Locks; the value that a thread left which failed is as good as any.
-fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Tells of an event those whom it is about.
 fn tell(told: &mut Subscriptions, event: &Event) {
     // That a directory went may be among what was missed.
@@ -293,6 +301,11 @@ impl Watcher {
             }
         }
         Ok(watcher)
+    }
+
+    /// Returns what has this watcher give a signal though nothing happened to a file.
+    pub fn waker(&self) -> Waker {
+        Waker(Arc::downgrade(&self.subscriber))
     }
 
     /// The next signal; waits without waking up for as long as there is none. May be dropped and called again at any time.

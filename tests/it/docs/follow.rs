@@ -42,6 +42,7 @@ pages! {
     cml
     command_line
     commands
+    copied_replies
     dialects
     git
     guide

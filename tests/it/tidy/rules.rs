@@ -82,7 +82,7 @@ const HOMES: [(&str, &str); 35] = [
 ];
 
 /// The parts of the world that its other parts may know: each is one thing that the system does, and knows no other part.
-const SHARED: [&str; 14] = [
+const SHARED: [&str; 15] = [
     "attributes",
     "clipboard::display",
     "compare",
@@ -90,6 +90,7 @@ const SHARED: [&str; 14] = [
     "folder",
     "hurry",
     "lease",
+    "locked",
     "ownership",
     "process",
     "programs",

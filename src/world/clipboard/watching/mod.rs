@@ -16,12 +16,13 @@ use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, TryRecvError, channel, sync_channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use super::CopyId;
 use super::frame::{Frame, FrameKind};
+use crate::world::locked::locked;
 
 pub(super) use history::CopyHistory;
 
@@ -130,7 +131,7 @@ impl OwnerWatch {
         let (bell, woken) = UnixStream::pair()?;
         woken.set_nonblocking(true)?;
         let (orders, ordered) = channel();
-        lock(history).begin(number);
+        locked(history).begin(number);
         let mut thread = WatchThread {
             eye: display.eye,
             number,
@@ -158,18 +159,14 @@ impl OwnerWatch {
         let is_asked = self.orders.send(SettleQuestion { answer, until }).is_ok();
         let is_woken = (&self.bell).write_all(&[0]).is_ok();
         let is_settled = is_asked && is_woken && answered.recv().unwrap_or(false);
-        is_settled && lock(&self.history).is_latest(copy)
+        is_settled && locked(&self.history).is_latest(copy)
     }
 }
 
 impl Drop for OwnerWatch {
     fn drop(&mut self) {
-        lock(&self.history).end();
+        locked(&self.history).end();
     }
-}
-
-pub(super) fn lock(history: &Mutex<CopyHistory>) -> MutexGuard<'_, CopyHistory> {
-    history.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The read that is due or under way.
@@ -250,7 +247,7 @@ impl WatchThread {
 
     /// Takes in what has happened, and begins or gives up the read that is due.
     fn look(&mut self) -> Result<(), WatchFault> {
-        let most = lock(&self.history).most();
+        let most = locked(&self.history).most();
         for sight in self.eye.look(most)? {
             match sight {
                 Sight::Changed => self.expect(false),
@@ -280,7 +277,7 @@ impl WatchThread {
         };
         let text = text.and_then(|text| String::from_utf8(text).ok());
         let text = text.filter(|text| !text.is_empty());
-        let mut history = lock(&self.history);
+        let mut history = locked(&self.history);
         // Another watching may have begun, or none is wanted.
         if !history.is_watched(self.number) {
             return Ok(());

@@ -3,12 +3,13 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use super::danger::{Danger, judge};
 use super::index::gitlinks;
 use super::{directories, guards_in, is_git_dir, nearest, shared_dir};
+use crate::world::locked::locked;
 use crate::world::sandbox::real;
 
 /// The most that one look takes: folders, entries of them, and time.
@@ -106,7 +107,7 @@ impl Repositories {
     }
 
     fn known(&self) -> MutexGuard<'_, LastLook> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.known)
     }
 }
 

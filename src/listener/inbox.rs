@@ -1,0 +1,191 @@
+//! The copied replies for one watched file, from the clipboard to the notes, and on until their results are handed out.
+//!
+//! Each is kept in the state folder as long, so that one which was taken is carried out after a crash too.
+
+use std::sync::Mutex;
+
+use crate::reply::dialect::Dialects;
+use crate::reply::note;
+use crate::world::clipboard::CopyId;
+use crate::world::copied_replies::CopiedReplies;
+use crate::world::locked::locked;
+use crate::world::watch::Waker;
+
+/// The number of times that a reply is put into notes which an editor then overwrites with a text that lacks it.
+const TRIES: u8 = 3;
+
+/// The copied replies for one watched file. The intake fills it, the listener empties it.
+pub(crate) struct Inbox {
+    replies: Mutex<Vec<InboxReply>>,
+    /// News for the person at the terminal.
+    news: Mutex<Vec<String>>,
+    kept: CopiedReplies,
+    /// The dialects that count in this file.
+    dialects: Mutex<Dialects>,
+    waker: Waker,
+}
+
+struct InboxReply {
+    number: u64,
+    text: String,
+    /// `None` where it was copied before this process began.
+    copy: Option<CopyId>,
+    stage: ReplyStage,
+    tries: u8,
+}
+
+/// The way of a reply.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ReplyStage {
+    Waiting,
+    /// It is in the notes.
+    Written,
+    /// The listener has seen it there, and its results are due.
+    Seen,
+}
+
+/// The copied reply whose results are handed out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct CopiedSource {
+    /// `None` where nobody knows what was copied since.
+    pub(crate) copy: Option<CopyId>,
+}
+
+impl Inbox {
+    /// Opens the inbox of a file, with what is left from before.
+    pub(crate) fn open(kept: CopiedReplies, dialects: Dialects, waker: Waker) -> Self {
+        let left = kept.all().unwrap_or_else(|error| {
+            tracing::error!(%error, "cannot read the copied replies");
+            Vec::new()
+        });
+        let left = left.into_iter().map(|reply| InboxReply {
+            number: reply.number,
+            text: reply.text,
+            copy: None,
+            stage: if reply.is_written {
+                ReplyStage::Written
+            } else {
+                ReplyStage::Waiting
+            },
+            // Whoever took it out of the notes meanwhile knew of it.
+            tries: if reply.is_written { TRIES } else { 0 },
+        });
+        Self {
+            replies: Mutex::new(left.collect()),
+            news: Mutex::default(),
+            kept,
+            dialects: Mutex::new(dialects),
+            waker,
+        }
+    }
+
+    /// True if no reply is on its way.
+    pub(crate) fn is_empty(&self) -> bool {
+        locked(&self.replies).is_empty()
+    }
+
+    pub(crate) fn dialects(&self) -> Dialects {
+        *locked(&self.dialects)
+    }
+
+    pub(super) fn set_dialects(&self, dialects: Dialects) {
+        *locked(&self.dialects) = dialects;
+    }
+
+    /// Returns true if a reply with this batch is on its way.
+    pub(super) fn holds(&self, batch: &str) -> bool {
+        let replies = locked(&self.replies);
+        replies.iter().any(|reply| note::has(&reply.text, batch))
+    }
+
+    /// Puts a reply in, and wakes the listener.
+    ///
+    /// # Errors
+    /// Where it cannot be kept; then it is not in.
+    pub(super) fn put(&self, text: String, copy: CopyId) -> std::io::Result<()> {
+        let mut replies = locked(&self.replies);
+        let number = replies.last().map_or(1, |last| last.number + 1);
+        self.kept.keep(number, &text)?;
+        replies.push(InboxReply {
+            number,
+            text,
+            copy: Some(copy),
+            stage: ReplyStage::Waiting,
+            tries: 0,
+        });
+        self.waker.wake();
+        Ok(())
+    }
+
+    /// Has the listener tell something.
+    pub(super) fn tell(&self, news: String) {
+        locked(&self.news).push(news);
+        self.waker.wake();
+    }
+
+    pub(super) fn take_news(&self) -> Vec<String> {
+        std::mem::take(&mut locked(&self.news))
+    }
+
+    /// Returns the next reply that is to be put into the notes.
+    pub(super) fn next(&self) -> Option<(u64, String)> {
+        let replies = locked(&self.replies);
+        let mut waiting = replies.iter().filter(|it| it.stage == ReplyStage::Waiting);
+        waiting.next().map(|it| (it.number, it.text.clone()))
+    }
+
+    /// Notes that a reply was put into the notes.
+    pub(super) fn written(&self, number: u64) {
+        let mut replies = locked(&self.replies);
+        if let Some(reply) = replies.iter_mut().find(|it| it.number == number) {
+            reply.stage = ReplyStage::Written;
+            reply.tries += 1;
+            logged(self.kept.written(number));
+        }
+    }
+
+    /// Takes in a body: which of the replies are in it. True if one is there for the first time.
+    pub(super) fn look(&self, body: &str) -> bool {
+        let mut replies = locked(&self.replies);
+        let mut is_new = false;
+        replies.retain_mut(|reply| {
+            if reply.stage != ReplyStage::Written {
+                return true;
+            }
+            if note::has(body, &reply.text) {
+                reply.stage = ReplyStage::Seen;
+                is_new = true;
+            } else if reply.tries < TRIES {
+                // An editor saved a text from before.
+                reply.stage = ReplyStage::Waiting;
+            } else {
+                logged(self.kept.forget(reply.number));
+                return false;
+            }
+            true
+        });
+        is_new
+    }
+
+    /// Returns the source of the results that are due.
+    pub(super) fn source(&self) -> Option<CopiedSource> {
+        let replies = locked(&self.replies);
+        let last = replies.iter().rfind(|it| it.stage == ReplyStage::Seen)?;
+        Some(CopiedSource { copy: last.copy })
+    }
+
+    /// Forgets the replies whose results were handed out.
+    pub(super) fn finish(&self) {
+        let mut replies = locked(&self.replies);
+        for done in replies.extract_if(.., |it| it.stage == ReplyStage::Seen) {
+            logged(self.kept.forget(done.number));
+        }
+    }
+}
+
+/// Logs an error that costs no more than a file which is left over.
+fn logged(result: std::io::Result<()>) {
+    if let Err(error) = result {
+        tracing::error!(%error, "cannot keep the copied replies");
+    }
+}
