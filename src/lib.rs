@@ -3,6 +3,9 @@
 //! # From a save to its results
 //!
 //! ```text
+//! clipboard ─▶ listener/intake ─▶ listener/inbox: copied replies with the key of these notes
+//!    ┌──────────────────────────────────┘
+//!    ▼
 //! notes file ─▶ world/watch ─▶ reply/note ─▶ reply/scan ─▶ novelty: which batches are new?
 //!    ▲              save      block | body    batches             │         ▲
 //!    │                                                            ▼         │ what was seen, what ran
@@ -16,7 +19,8 @@
 //!
 //! [`listener`] is the loop that takes a text this way, and one file reads like the line above. A task is in the ledger on the
 //! disk before it starts, and a results block before it is written. So whatever ends clada, the next start knows what may have
-//! happened, runs nothing twice, and reports what was not reported.
+//! happened, runs nothing twice, and reports what was not reported. A reply from the clipboard is appended to the notes file by the
+//! listener itself; then everything goes as after a save.
 //!
 //! # Folders
 //!
@@ -50,6 +54,7 @@
 //! | --- | --- |
 //! | notes | the watched file: a results block on top, the person's text below |
 //! | reply | the text that an LLM wrote, as the person pasted it |
+//! | copied reply | a reply that the person only copied: the intake puts it into the inbox of its notes file |
 //! | chat key | a word in a reply that says which notes file it is for |
 //! | dialect | a language in which a reply can ask for tasks: CML, or that of another tool |
 //! | batch | the tasks of a reply that belong together; it runs as a whole or not at all |

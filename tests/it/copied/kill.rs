@@ -11,7 +11,7 @@ use crate::daemon::{NOTES, exec, wait_for_results};
 use crate::harness::wait_until;
 
 /// The number of kills; `KILLS` sets another.
-const KILLS: usize = 12;
+const KILLS: usize = 6;
 /// The longest time from a copy to the kill.
 const LATEST: Duration = Duration::from_millis(60);
 
