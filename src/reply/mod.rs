@@ -4,6 +4,7 @@ pub mod action;
 pub mod chat_key;
 mod cml;
 pub mod context;
+pub mod copied_reply;
 pub mod dialect;
 pub mod dialects;
 pub mod hunk;

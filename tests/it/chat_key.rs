@@ -1,6 +1,7 @@
 //! The key in a copied reply: which texts carry one, which are cut off, and which are the examples of the instructions.
 
-use clada::reply::chat_key::{ChatKey, CopiedReply, judge};
+use clada::reply::chat_key::ChatKey;
+use clada::reply::copied_reply::{CopiedReply, judge};
 use clada::reply::dialect::Dialect;
 use clada::reply::lessons;
 use clada::reply::scan::scan;

@@ -1,6 +1,7 @@
 //! The teaching texts: they never run, their examples do, and they tell of every command.
 
-use clada::reply::chat_key::{ChatKey, CopiedReply, judge};
+use clada::reply::chat_key::ChatKey;
+use clada::reply::copied_reply::{CopiedReply, judge};
 use clada::reply::dialect::Dialect;
 use clada::reply::lessons;
 use clada::reply::scan::scan;

@@ -1,11 +1,19 @@
 //! Owns what the clipboard, its thread and who hears the owner leave for each other. Waits for no display.
 
+use std::sync::mpsc::SyncSender;
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Instant;
 
-use super::hand::CopyJob;
-use super::{ClipboardNews, NewsTaker};
+use super::{ClipboardError, ClipboardNews, Copied, CopyId, NewsTaker};
 use crate::world::locked::locked;
+
+/// A text that is to be copied.
+pub(super) struct CopyJob {
+    pub(super) text: String,
+    /// The copy that must be the last of others.
+    pub(super) after: Option<CopyId>,
+    pub(super) answer: SyncSender<Result<Copied, ClipboardError>>,
+}
 
 /// The place where they meet.
 #[derive(Default)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 use std::time::{Duration, Instant};
 
-use super::exchange::Exchange;
+use super::exchange::{CopyJob, Exchange};
 use super::owner::Owner;
 use super::{ClipboardContext, ClipboardError, ClipboardNews, Copied, CopyId};
 use super::{display, program, terminal};
@@ -18,14 +18,6 @@ const LATE: Duration = Duration::from_secs(60);
 const AGAIN: Duration = Duration::from_secs(2);
 /// The shortest and the longest pause before a display is looked for again that can be watched.
 const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(10)];
-
-/// A text that is to be copied.
-pub(super) struct CopyJob {
-    pub(super) text: String,
-    /// The copy that must be the last of others.
-    pub(super) after: Option<CopyId>,
-    pub(super) answer: SyncSender<Result<Copied, ClipboardError>>,
-}
 
 /// A text that could not be copied and may be later.
 struct LateCopy {

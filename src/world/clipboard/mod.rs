@@ -27,8 +27,7 @@ use std::thread;
 use std::time::Duration;
 
 use display::var;
-use exchange::Exchange;
-use hand::CopyJob;
+use exchange::{CopyJob, Exchange};
 
 pub use display::EnvMap;
 pub use owner::{NAME as OWNER, STAYS as OWNER_STAYS};
