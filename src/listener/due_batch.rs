@@ -4,7 +4,7 @@ use crate::listener::memory::Memory;
 use crate::novelty::{Effect, Look};
 use crate::reply::record::{Number, TaskPlan, TickSource};
 use crate::reply::scan::{alone, scan};
-use crate::reply::task::{Batch, Scan};
+use crate::reply::task::{Action, Batch, Replacement, Scan};
 use crate::run::Job;
 
 /// A batch that is to run, with its entry in the ledger.
@@ -39,6 +39,8 @@ pub(super) struct Remembered {
     number: Number,
     plan: Vec<TaskPlan>,
     source: Option<TickSource>,
+    /// It ran before.
+    ran: bool,
 }
 
 /// Remembered batches that are to run once more.
@@ -49,8 +51,21 @@ pub(super) struct BatchesAgain<'s> {
 }
 
 impl Remembered {
+    /// Reads it. Line numbers of a diff count only the first time: nobody knows in which state of the files they were counted when
+    /// it is tried again.
     pub(super) fn scan(&self) -> Scan<'_> {
-        scan(&self.text)
+        let mut scan = scan(&self.text);
+        let tasks = scan.batches.iter_mut().flat_map(|batch| &mut batch.tasks);
+        for task in tasks.filter(|_| self.ran) {
+            if let Ok(Action::Edit {
+                change: Replacement::Hunks(hunks),
+                ..
+            }) = &mut task.action
+            {
+                hunks.iter_mut().for_each(|hunk| hunk.line = None);
+            }
+        }
+        scan
     }
 }
 
@@ -69,6 +84,7 @@ impl Memory {
                 number: *number,
                 plan: plan.clone(),
                 source: *source,
+                ran: self.novelty.record(*of).is_none_or(|it| it.ran.is_some()),
             }),
             _ => None,
         });

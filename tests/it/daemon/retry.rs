@@ -405,3 +405,25 @@ fn a_batch_whose_tasks_are_forgotten_is_not_run_again() {
     }
     assert_eq!(ran(&project), ["old"]);
 }
+
+/// Nobody knows in which state of the file the lines of a diff were counted that ran before.
+#[test]
+fn a_diff_that_is_tried_again_goes_by_no_line_number() {
+    let project = Project::with_git();
+    let source =
+        "def start():\n    log()\n    run()\ndef stop():\n    log()\n    run()\nprint(1)\n";
+    project.write("a.py", source).commits();
+    let watching = project.watch(["--no-clipboard"]);
+    // It means the second of two equal places, and its last hunk does not fit yet.
+    let diff = "``````diff\n--- a/a.py\n+++ b/a.py\n@@ -5,2 +5,2 @@\n-    log()\n+    log(2)\n     run()\n\
+                @@ -7,1 +7,1 @@\n-print(2)\n+print(3)\n``````\n";
+    save_by_rename(&project.path(NOTES), diff);
+    wait_for_results(&project, "1 ❌");
+    // The person mends that, and adds lines on top: now the number is that of the first place.
+    let mended = "import sys\nimport os\n\n".to_owned() + &source.replace("print(1)", "print(2)");
+    project.write("a.py", &mended);
+    drop(watching);
+    let said = project.clada(["retry", "--no-clipboard"]).exits(1).out;
+    assert!(said.contains("found 2 times (lines 5, 8)"), "{said}");
+    assert_eq!(project.read("a.py"), mended);
+}
