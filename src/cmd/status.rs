@@ -305,10 +305,13 @@ fn as_text(
     last: &BTreeMap<PathBuf, FileHistory>,
     folders: &Folders,
 ) -> String {
+    let pause = pause(folders).map(|pause| pause_line(&pause) + "\n");
+    let pause = pause.unwrap_or_default();
     if answers.is_empty() {
         return "no clada process is running: start watching this folder with `clada`, or all files in your list with \
                 `clada service start`\n"
-            .to_owned();
+            .to_owned()
+            + &pause;
     }
     let short = |path: &Path| one_line(&paths::short(path, &folders.home));
     let mut text = String::new();
@@ -367,9 +370,7 @@ fn as_text(
             text += &watching_text(watching, &short);
         }
     }
-    if let Some(pause) = pause(folders) {
-        let _ = writeln!(text, "{}", pause_line(&pause));
-    }
+    text += &pause;
     let _ = writeln!(text, "commands: {}", support());
     text
 }

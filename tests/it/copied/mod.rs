@@ -327,8 +327,14 @@ fn what_was_there_at_the_start_is_nothing_new() {
 #[test]
 fn a_pause_ends_the_watching_for_a_while() {
     let Some(desk) = Desk::new() else { return };
-    let watching = desk.watch();
     desk.project.clada(["pause"]).exits(0);
+    // Also where no clada runs.
+    let said = desk.project.clada(["status"]).exits(1).out;
+    assert!(
+        said.contains("⏸ clipboard watching is paused since "),
+        "{said}"
+    );
+    let watching = desk.watch();
     desk.copy_to(&watching, &desk.reply("paused"));
     let said = desk.project.clada(["status"]).exits(0).out;
     assert!(
