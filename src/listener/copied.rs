@@ -3,10 +3,18 @@
 use std::time::Instant;
 
 use crate::listener::Listener;
+use crate::listener::inbox::placed;
 use crate::listener::observer::News;
 use crate::reply::note;
 use crate::settings::places;
 use crate::world::note_file::NoteError;
+use crate::world::watch::Signal;
+
+/// The start of a complaint.
+const NOT_IN: &str = "a copied reply is not in the notes yet: ";
+/// A reason that the person can remove.
+const NO_PLACE: &str =
+    "something in them does not end, and would be mixed up with it; close or delete that";
 
 impl Listener<'_> {
     /// Puts the copied replies at the end of the notes, where the next look finds them as it finds a paste.
@@ -15,34 +23,44 @@ impl Listener<'_> {
             self.observer.tell(News::Note(&news));
         }
         while let Some((number, reply)) = self.claim.inbox.next() {
-            match self.append(&reply) {
-                Ok(()) => {
+            let why = match self.put_in(&reply) {
+                Ok(true) => {
                     self.claim.inbox.written(number);
                     self.pending.complaints.copied.clear();
+                    self.pending.on(Signal::Over);
+                    continue;
                 }
+                Ok(false) => format!("{NOT_IN}{NO_PLACE}"),
                 Err(error) => {
-                    let why = format!("a copied reply is not in the notes yet: {error}");
-                    let said = &mut self.pending.complaints.copied;
-                    self.observer.trouble_once(said, &why);
                     self.pending.scarce = Some(Instant::now() + places::RETRY);
-                    return;
+                    format!("{NOT_IN}{error}")
                 }
-            }
+            };
+            let said = &mut self.pending.complaints.copied;
+            self.observer.trouble_once(said, &why);
+            return;
         }
     }
 
-    fn append(&self, reply: &str) -> Result<(), NoteError> {
-        let done = self
-            .delivery
-            .note
-            .write_back("", &mut |now| note::append(now, reply))?;
+    /// Puts a reply into the notes. False if there is no place where it would be read as it is.
+    fn put_in(&self, reply: &str) -> Result<bool, NoteError> {
+        let known = self.memory.last.known();
+        let dialects = self.claim.inbox.dialects();
+        let mut has_place = true;
+        let done = self.delivery.note.write_back("", &mut |now| {
+            let is_there = note::has(now, reply);
+            let body = note::split(now, &known).body;
+            let placed = (!is_there).then(|| placed(now, &body, reply, dialects));
+            has_place = is_there || placed.as_ref().is_some_and(Option::is_some);
+            placed.flatten().unwrap_or_else(|| now.to_owned())
+        })?;
         for kept in &done.saved {
             self.observer.trouble(&format!(
                 "your notes file lacks a save that came in while a copied reply was added: compare it with {}",
                 kept.display()
             ));
         }
-        Ok(())
+        Ok(has_place)
     }
 
     /// Forgets the replies whose results were handed out, unless something of them is still to come.

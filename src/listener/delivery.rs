@@ -309,6 +309,7 @@ impl Delivery {
         };
         copied.map_err(|error| match error {
             ClipboardError::CopiedSince => NotCopied::Overtaken,
+            ClipboardError::NotWatched => NotCopied::Unwatched,
             error => NotCopied::Failed {
                 is_without: error.is_without(),
                 why: error.to_string(),
@@ -337,7 +338,7 @@ impl Delivery {
                 };
                 format!("📋 Sent to the terminal's clipboard at {time}{size}{advice}")
             }
-            Err(waits @ (NotCopied::Overtaken | NotCopied::Restarted)) => {
+            Err(waits @ (NotCopied::Overtaken | NotCopied::Restarted | NotCopied::Unwatched)) => {
                 format!("📋 Not copied at {time}: {}", waits.said())
             }
             Err(NotCopied::Failed { why, is_without }) => {
@@ -400,6 +401,8 @@ enum NotCopied {
     Overtaken,
     /// Nobody knows what was copied since the reply, as clada has begun anew.
     Restarted,
+    /// Nobody knows either, as the display was gone for a while.
+    Unwatched,
     Failed {
         why: String,
         /// There is no clipboard.
@@ -415,6 +418,9 @@ impl NotCopied {
             }
             Self::Restarted => {
                 "clada was restarted after you copied the reply; `clada copy` copies the results"
+            }
+            Self::Unwatched => {
+                "the clipboard was not watched all the time after you copied the reply; `clada copy` copies the results"
             }
             Self::Failed { why, .. } => why,
         }
@@ -621,6 +627,10 @@ mod tests {
             (
                 Some(Err(NotCopied::Restarted)),
                 "clada was restarted after you copied the reply; `clada copy` copies the results",
+            ),
+            (
+                Some(Err(NotCopied::Unwatched)),
+                "the clipboard was not watched all the time after you copied the reply; `clada copy` copies the results",
             ),
             (None, "the results are in clada.md"),
         ] {

@@ -2,10 +2,13 @@
 //!
 //! Each is kept in the state folder as long, so that one which was taken is carried out after a crash too.
 
+use std::collections::HashSet;
 use std::sync::Mutex;
 
 use crate::reply::dialect::Dialects;
 use crate::reply::note;
+use crate::reply::scan::scan_for;
+use crate::reply::task::{Batch, BatchState, Scan};
 use crate::world::clipboard::CopyId;
 use crate::world::copied_replies::CopiedReplies;
 use crate::world::locked::locked;
@@ -167,6 +170,24 @@ impl Inbox {
         is_new
     }
 
+    /// Takes the batches of replies that are in the notes for whole, also those that text still to come could change: no more
+    /// comes of a reply that was copied.
+    pub(super) fn settle(&self, body: &str, scan: &mut Scan<'_>) {
+        let dialects = self.dialects();
+        for reply in locked(&self.replies).iter() {
+            if reply.stage != ReplyStage::Seen {
+                continue;
+            }
+            let own = readings(&reply.text, &scan_for(&reply.text, dialects));
+            for batch in &mut scan.batches {
+                let text = note::plain_ends(&body[batch.span.clone()]);
+                if batch.state == BatchState::Provisional && own.contains(text.as_ref()) {
+                    batch.state = BatchState::Complete;
+                }
+            }
+        }
+    }
+
     /// Returns the source of the results that are due.
     pub(super) fn source(&self) -> Option<CopiedSource> {
         let replies = locked(&self.replies);
@@ -181,6 +202,32 @@ impl Inbox {
             logged(self.kept.forget(done.number));
         }
     }
+}
+
+/// Puts a reply into notes of which this is the body: at their end, or on top of the body where something at the end does not
+/// end. Nothing where it would be read in neither place as it is read alone, or would change how the rest is read.
+pub(super) fn placed(text: &str, body: &str, reply: &str, dialects: Dialects) -> Option<String> {
+    let reading = |text: &str| readings(text, &scan_for(text, dialects));
+    let mut expected = reading(reply);
+    expected.extend(reading(body));
+    let is_right = |body: &str| {
+        let found = reading(body);
+        expected.iter().all(|batch| found.contains(batch))
+    };
+    let at_end = note::append(body, reply);
+    if is_right(&at_end) {
+        return Some(note::append(text, reply));
+    }
+    let on_top = note::insert(body, body, reply);
+    (text.ends_with(body) && is_right(&on_top)).then(|| note::insert(text, body, reply))
+}
+
+/// The texts of the batches that can be read in a text.
+fn readings(text: &str, scan: &Scan<'_>) -> HashSet<String> {
+    let is_open = |batch: &&Batch<'_>| matches!(batch.state, BatchState::Open(_));
+    let batches = scan.batches.iter().filter(|batch| !is_open(batch));
+    let texts = batches.map(|batch| note::plain_ends(&text[batch.span.clone()]).into_owned());
+    texts.collect()
 }
 
 /// Logs an error that costs no more than a file which is left over.

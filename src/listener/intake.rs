@@ -20,7 +20,7 @@ use crate::novelty::batch_key;
 use crate::reply::chat_key::ChatKey;
 use crate::reply::copied_reply::{CopiedReply, judge};
 use crate::reply::dialect::Dialects;
-use crate::reply::scan::scan_for;
+use crate::reply::scan::{alone, dedented, scan_for};
 use crate::reply::task::Scan;
 use crate::settings::Settings;
 use crate::settings::places::{self, Folders};
@@ -355,10 +355,10 @@ impl Gate {
         }
         match self.known(&text, &scan) {
             Ok(None) => {}
-            Ok(Some(known)) => {
-                let runs = known.began_ms.is_some() && known.ended_ms.is_none();
-                return (!runs).then_some(CopyRefusal::Known(known));
+            Ok(Some((known, _))) if known.began_ms.is_some() && known.ended_ms.is_none() => {
+                return None;
             }
+            Ok(Some((batch, is_all))) => return Some(CopyRefusal::Known { batch, is_all }),
             Err(error) => return Some(CopyRefusal::NoLedger(error.to_string())),
         }
         drop(scan);
@@ -377,18 +377,32 @@ impl Gate {
         None
     }
 
-    /// Returns a batch of a text that the ledger knows, of whichever file.
-    fn known(&self, text: &str, scan: &Scan<'_>) -> Result<Option<KnownBatch>, LedgerError> {
+    /// Returns a batch of a text that the ledger knows, of whichever file, and whether it knows all of them.
+    fn known(
+        &self,
+        text: &str,
+        scan: &Scan<'_>,
+    ) -> Result<Option<(KnownBatch, bool)>, LedgerError> {
         let Some(ledger) = Ledger::read(&self.place.folders.state)? else {
             return Ok(None);
         };
+        let seed = ledger.seed();
+        let mut known = Vec::new();
         for batch in &scan.batches {
-            let key = batch_key(ledger.seed(), text, batch);
-            if let Some(known) = ledger.batch_with(key)? {
-                return Ok(Some(known));
+            let plain = seed.key(&dedented(&alone(text, batch)));
+            let mut found = ledger.batch_with(batch_key(seed, text, batch))?;
+            if found.is_none() {
+                found = ledger.batch_with(plain)?;
             }
+            if found.is_none() {
+                let indented = ledger.indented()?.into_iter();
+                let mut same = indented.filter(|(text, _)| seed.key(&dedented(text)) == plain);
+                found = same.next().map(|(_, batch)| batch);
+            }
+            known.extend(found);
         }
-        Ok(None)
+        let all = known.len() == scan.batches.len();
+        Ok(known.pop().map(|batch| (batch, all)))
     }
 
     /// Tells why a text is not taken, of a file of this process where it has its key. About others' texts it is told once a minute, by

@@ -174,7 +174,9 @@ impl Listener<'_> {
                 _ = leave.wait_for(|leave| *leave) => return Parting::Done,
                 signal = self.claim.watcher.next() => {
                     self.take_copied();
-                    self.pending.on(signal);
+                    if signal != Signal::Asked {
+                        self.pending.on(signal);
+                    }
                 }
                 () = sleep_until(due.unwrap_or_else(Instant::now).into()), if due.is_some() => {
                     self.take_copied();
@@ -304,7 +306,8 @@ impl Listener<'_> {
         self.pending.unfinished = None;
         let foreign = note.blocks.iter().find(|block| !block.is_known);
         let dialects = self.runner.setup.dialects;
-        let scan = scan_for(&note.body, dialects);
+        let mut scan = scan_for(&note.body, dialects);
+        self.claim.inbox.settle(&note.body, &mut scan);
         let look = Look {
             body: &note.body,
             scan: &self.memory.novelty.part(&note.body, scan),

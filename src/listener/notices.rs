@@ -125,8 +125,12 @@ pub(super) enum CopyRefusal {
     SeveralKeys {
         tasks: usize,
     },
-    /// The ledger has a batch of it.
-    Known(KnownBatch),
+    /// The ledger has this batch of it.
+    Known {
+        batch: KnownBatch,
+        /// It has all of them.
+        is_all: bool,
+    },
     /// The ledger cannot be read.
     NoLedger(String),
     /// It cannot be kept.
@@ -151,20 +155,28 @@ impl CopyRefusal {
             Self::NoKey { tasks } => of(*tasks, "without this chat's key"),
             Self::OtherKey { tasks } => of(*tasks, "with another chat's key"),
             Self::SeveralKeys { tasks } => of(*tasks, "with several keys"),
-            Self::Known(KnownBatch {
-                run: Some(run),
-                began_ms: Some(began_ms),
+            Self::Known { is_all: false, .. } => (
+                format!("{name}: a part of this reply is not new"),
+                format!("nothing of it ran now: to run the rest, paste that into {name}"),
+            ),
+            Self::Known {
+                batch:
+                    KnownBatch {
+                        run: Some(run),
+                        began_ms: Some(began_ms),
+                        ..
+                    },
                 ..
-            }) => {
+            } => {
                 let ran = clock::when(began_ms.div_euclid(1000));
                 (
                     format!("{name}: this reply ran at {ran}"),
                     format!("`clada retry --all {run}` runs it again"),
                 )
             }
-            Self::Known(_) => (
+            Self::Known { .. } => (
                 format!("{name}: this reply is known, and nothing of it ran"),
-                format!("to run it, tick its box in {name}"),
+                format!("to run it, tick its box in {name}, or paste it there again"),
             ),
             Self::NoLedger(why) => (format!("{name}: the copied reply did not run"), why.clone()),
             Self::NotKept(why) => (
@@ -296,14 +308,28 @@ mod tests {
                 "to run them, paste them into clada.md",
             ),
             (
-                CopyRefusal::Known(known(Some("20261123-103245-abcd"))),
+                CopyRefusal::Known {
+                    batch: known(Some("20261123-103245-abcd")),
+                    is_all: true,
+                },
                 &format!("clada.md: this reply ran at {at}"),
                 "`clada retry --all 20261123-103245-abcd` runs it again",
             ),
             (
-                CopyRefusal::Known(known(None)),
+                CopyRefusal::Known {
+                    batch: known(None),
+                    is_all: true,
+                },
                 "clada.md: this reply is known, and nothing of it ran",
-                "to run it, tick its box in clada.md",
+                "to run it, tick its box in clada.md, or paste it there again",
+            ),
+            (
+                CopyRefusal::Known {
+                    batch: known(None),
+                    is_all: false,
+                },
+                "clada.md: a part of this reply is not new",
+                "nothing of it ran now: to run the rest, paste that into clada.md",
             ),
             (
                 CopyRefusal::NoLedger("why".to_owned()),

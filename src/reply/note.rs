@@ -238,13 +238,20 @@ pub fn append(text: &str, reply: &str) -> String {
     text.to_owned() + &added.replace('\n', line_end(text))
 }
 
+/// Puts a reply between what stands on top of a text and its body, as a paste there does.
+pub fn insert(text: &str, body: &str, reply: &str) -> String {
+    let top = text.strip_suffix(body).unwrap_or_default();
+    let added = format!("{}\n\n", plain_ends(reply).trim_end());
+    format!("{top}{}{body}", added.replace('\n', line_end(text)))
+}
+
 /// True if a text has a reply in it; line ends aside.
 pub fn has(text: &str, reply: &str) -> bool {
     plain_ends(text).contains(plain_ends(reply).trim_end())
 }
 
 /// A text with LF line ends.
-fn plain_ends(text: &str) -> Cow<'_, str> {
+pub fn plain_ends(text: &str) -> Cow<'_, str> {
     if text.contains('\r') {
         text.replace("\r\n", "\n").into()
     } else {

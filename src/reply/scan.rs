@@ -246,6 +246,14 @@ pub fn alone(text: &str, batch: &Batch<'_>) -> String {
     alone
 }
 
+/// A batch as [`alone`] gives it, without the indentation of its first line: a page copies the same reply with it and without.
+pub fn dedented(alone: &str) -> String {
+    let indent = &alone[..alone.len() - alone.trim_start().len()];
+    let lines = alone.split_inclusive('\n');
+    let lines = lines.map(|line| line.strip_prefix(indent).unwrap_or(line));
+    lines.collect()
+}
+
 /// The text of the whole tasks of a batch that was cut off, as a batch of their own.
 pub fn part_alone(text: &str, batch: &Batch<'_>) -> Option<String> {
     let problem = batch.state.problem()?;

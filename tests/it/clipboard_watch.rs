@@ -501,7 +501,7 @@ fn a_display_that_comes_back_is_watched_again() {
     let again = heard.hears("one");
     assert_eq!(
         heard.copy_after("results", one),
-        Err(ClipboardError::CopiedSince)
+        Err(ClipboardError::NotWatched)
     );
     assert_eq!(heard.copy_after("results", again), Ok(Copied::Kept));
 }
@@ -526,7 +526,7 @@ fn an_owner_that_is_killed_is_started_anew() {
     assert_eq!(heard.watching(), format!("X11, {}", xvfb.name()));
     assert_eq!(
         heard.copy_after("results", one),
-        Err(ClipboardError::CopiedSince)
+        Err(ClipboardError::NotWatched)
     );
     copies_text(&xvfb, "two");
     heard.hears("two");
@@ -556,7 +556,7 @@ fn the_watching_ends_and_begins_as_it_is_wanted() {
     let offering = Offering::start(&xvfb, &["UTF8_STRING"], false);
     assert_eq!(
         heard.copy_after("results", one),
-        Err(ClipboardError::CopiedSince)
+        Err(ClipboardError::NotWatched)
     );
     offering.copies("unseen");
     assert_eq!(heard.copy("mine"), Ok(Copied::Kept));

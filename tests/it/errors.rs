@@ -144,6 +144,10 @@ fn of_the_clipboard() {
         ),
         (ClipboardError::Overtaken, "a newer text replaced it"),
         (
+            ClipboardError::NotWatched,
+            "the clipboard was not watched all the time since",
+        ),
+        (
             ClipboardError::CopiedSince,
             "something else was copied since",
         ),

@@ -206,7 +206,8 @@ impl Hand {
         tracing::debug!(?copied, "late");
         let now = Instant::now();
         late.next = now + AGAIN;
-        copied.is_ok() || copied == Err(ClipboardError::CopiedSince) || now > late.until
+        let may_pass = copied.is_err_and(|error| error.may_pass());
+        !may_pass || now > late.until
     }
 
     fn put(&mut self, text: &str, after: Option<CopyId>) -> Result<Copied, ClipboardError> {
@@ -265,7 +266,7 @@ impl Hand {
     /// Copies a text where that copy is known to be the last. Only the owner that told of it knows.
     fn put_after(&mut self, text: &str, after: CopyId) -> Result<Copied, ClipboardError> {
         let owner = self.owner.as_mut().filter(|owner| owner.knows(after));
-        let owner = owner.ok_or(ClipboardError::CopiedSince)?;
+        let owner = owner.ok_or(ClipboardError::NotWatched)?;
         match owner.put(text, Some(after)) {
             Ok(()) => Ok(Copied::Kept),
             Err(ClipboardError::CopiedSince) => Err(ClipboardError::CopiedSince),

@@ -65,6 +65,8 @@ pub enum ClipboardError {
     Overtaken,
     #[error("something else was copied since")]
     CopiedSince,
+    #[error("the clipboard was not watched all the time since")]
+    NotWatched,
     #[error("the clipboard cannot be watched ({cause})")]
     Unwatchable { cause: String },
     #[error(
@@ -98,6 +100,7 @@ impl ClipboardError {
                 Self::NoDisplay { looked: false }
                     | Self::TooLong { .. }
                     | Self::CopiedSince
+                    | Self::NotWatched
                     | Self::NoThread { .. }
             ),
         }
@@ -224,7 +227,7 @@ impl Clipboard {
     }
 
     /// Puts the text on the clipboard as [`Clipboard::copy`] does, unless anything, text or not, was copied since that copy;
-    /// then the error is [`ClipboardError::CopiedSince`].
+    /// then the error is [`ClipboardError::CopiedSince`], or [`ClipboardError::NotWatched`] where nobody knows.
     pub fn copy_after(
         &self,
         text: String,

@@ -3,7 +3,7 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::entries::{
     BatchStart, KnownBatch, LogBatch, Noted, SavedState, TaskEnded, UnapprovedTask,
@@ -224,16 +224,18 @@ impl Ledger {
     pub fn batch_with(&self, key: Key) -> Result<Option<KnownBatch>> {
         let sql = "SELECT run, began_ms, ended_ms FROM batch WHERE key = ?
              ORDER BY began_ms IS NULL, id DESC LIMIT 1";
-        self.look(|db| {
-            let known = db.query_row(sql, [key], |row| {
-                Ok(KnownBatch {
-                    run: row.get("run")?,
-                    began_ms: row.get("began_ms")?,
-                    ended_ms: row.get("ended_ms")?,
-                })
-            });
-            known.optional()
-        })
+        self.look(|db| db.query_row(sql, [key], known_batch).optional())
+    }
+
+    /// Returns the batches whose first line is indented, of all files, with their texts.
+    ///
+    /// # Errors
+    /// Where the ledger cannot be read.
+    pub fn indented(&self) -> Result<Vec<(String, KnownBatch)>> {
+        let sql = "SELECT text, run, began_ms, ended_ms FROM batch
+             WHERE text GLOB ' *' OR text GLOB char(9) || '*'
+             ORDER BY began_ms IS NULL, id DESC";
+        self.look(|db| all(db, sql, [], |row| Ok((row.get("text")?, known_batch(row)?))))
     }
 
     /// Returns the batches of a file that ran last, those of one save, in their order.
@@ -357,6 +359,14 @@ impl Ledger {
         let sql = format!("{KIN} SELECT max(number) FROM kin");
         self.look(|db| db.query_row(&sql, params![file.0, batch], cell))
     }
+}
+
+fn known_batch(row: &Row<'_>) -> rusqlite::Result<KnownBatch> {
+    Ok(KnownBatch {
+        run: row.get("run")?,
+        began_ms: row.get("began_ms")?,
+        ended_ms: row.get("ended_ms")?,
+    })
 }
 
 fn is_over(db: &Connection, file: FileId, batch: Number, task: usize) -> rusqlite::Result<bool> {

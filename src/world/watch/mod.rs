@@ -34,6 +34,8 @@ const RETRY: Duration = Duration::from_secs(1);
 /// A reason to look at a watched file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Signal {
+    /// Nothing happened to the file: somebody else wants its watcher to wake up.
+    Asked,
     /// Something happened to the file. It may be half-written.
     Changing,
     /// It was closed after writing, or renamed into place: the save is over unless somebody else has the file open for writing.
@@ -144,7 +146,7 @@ pub struct Waker(Weak<Subscriber>);
 impl Waker {
     pub fn wake(&self) {
         if let Some(subscriber) = self.0.upgrade() {
-            subscriber.mailbox.post(Signal::Over);
+            subscriber.mailbox.post(Signal::Asked);
         }
     }
 }

@@ -466,3 +466,79 @@ fn nothing_wakes_it_up_while_nothing_is_copied() {
         sleeps(&owner);
     }
 }
+
+/// What does not end in the notes swallows nothing: the reply then goes on top of it.
+#[test]
+fn a_copied_reply_is_read_alone() {
+    let Some(desk) = Desk::new() else { return };
+    let _watching = desk.watch();
+    for (word, open) in [
+        ("block", "<<<FILE>>>\na.txt\n<<<OVERWRITE>>>\n"),
+        ("typed", "<tasks>\n<task>\n<c>exec</c>\n<x>\nmake te"),
+        ("off", "<!-- clada:off -->\nquoted\n"),
+    ] {
+        desk.project.write(NOTES, format!("mine\n\n{open}"));
+        let reply = desk.reply(word);
+        desk.copy(&reply);
+        let notes = wait_for_results(&desk.project, &format!("✅ exec echo {word}"));
+        let body = &notes.body;
+        assert_eq!(*body, format!("{reply}\nmine\n\n{open}"));
+    }
+    assert_eq!(ran(&desk.project), ["block", "typed", "off"]);
+    assert!(!desk.project.exists("a.txt"));
+}
+
+/// Typed, more of its last task could follow, and nothing would run as long as the file changes.
+#[test]
+fn no_more_of_a_copied_reply_is_waited_for() {
+    let Some(desk) = Desk::new() else { return };
+    let watching = desk.watch();
+    let task = "<task><c>exec</c><x>\necho one >> runs.txt\n</x></task>";
+    let reply = keyed(&desk.key(), &format!("<tasks>\n{task}\n</tasks>\n"));
+    desk.copy(&reply);
+    let touch = || {
+        let notes = std::fs::File::open(desk.project.path(NOTES)).unwrap();
+        notes.set_modified(std::time::SystemTime::now()).unwrap();
+    };
+    let runs = || {
+        touch();
+        ran(&desk.project) == ["one"]
+    };
+    wait_until(runs, || watching.said());
+    // A reply that would be read otherwise behind it goes on top.
+    let other = keyed(&desk.key(), &exec("cat <<'X' >> runs.txt\ntwo\n</x>\nX"));
+    desk.copy(&other);
+    let is_there = || desk.project.read(NOTES).contains(&other);
+    wait_until(is_there, || desk.project.read(NOTES));
+    let notes = desk.project.read(NOTES);
+    assert!(notes.find(&other) < notes.find(&reply), "{notes}");
+}
+
+/// Nobody knows what was copied on a display that was gone.
+#[test]
+fn results_wait_where_the_display_went() {
+    let Some(desk) = Desk::new() else { return };
+    let watching = desk.watch();
+    let script = format!("until [ -e go ]; do sleep 0.01; done; {}", record("one"));
+    desk.copy(&keyed(&desk.key(), &exec(&script)));
+    watching.wait_for("echo one");
+    let name = desk.display.name().to_owned();
+    let Desk { project, display } = desk;
+    drop(display);
+    let watched = || {
+        let status = project.clada(["status", "--json"]).json();
+        status["processes"][0]["watching"].clone()
+    };
+    wait_until(
+        || watched()["trouble"].is_string(),
+        || watched().to_string(),
+    );
+    let Some(_back) = Xvfb::start_as(&name) else {
+        return;
+    };
+    wait_until(|| watched()["way"].is_string(), || watched().to_string());
+    project.write("go", "");
+    let notes = wait_for_results(&project, "✅ exec until");
+    let why = "the clipboard was not watched all the time after you copied the reply; `clada copy` copies the results";
+    assert!(notes.status.ends_with(why), "{}", notes.status);
+}

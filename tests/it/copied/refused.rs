@@ -94,6 +94,33 @@ fn what_ran_when_it_was_pasted_and_is_forgotten_does_not_run() {
     assert_eq!(ran(&desk.project), ["old"]);
 }
 
+/// One button of a page copies the message with the indentation of its list, another the block without.
+#[test]
+fn indented_or_not_a_reply_runs_once() {
+    let Some(desk) = Desk::new() else { return };
+    let watching = desk.watch();
+    let block = |word: &str| keyed(&desk.key(), &exec(&record(word)));
+    let message = |word: &str| {
+        let lines = format!("``````xml\n{}``````\n", block(word));
+        let lines = lines.lines().map(|line| format!("   {line}\n"));
+        format!("1. Do this:\n\n{}", lines.collect::<String>())
+    };
+    for (word, copies) in [
+        ("one", [block("one"), message("one")]),
+        ("two", [message("two"), block("two")]),
+    ] {
+        desk.copy_to(&watching, &copies[0]);
+        wait_for_results(&desk.project, &format!("echo {word}"));
+        desk.copy_to(&watching, &copies[1]);
+        let why = || desk.status()["refused"]["why"].to_string();
+        wait_until(|| why().contains("this reply ran at "), why);
+    }
+    // Part of it is new.
+    desk.copy_to(&watching, &(block("two") + "\nand\n\n" + &block("three")));
+    watching.wait_for("clada.md: a part of this reply is not new: nothing of it ran now");
+    assert_eq!(ran(&desk.project), ["one", "two"]);
+}
+
 #[test]
 fn what_was_seen_and_never_ran_is_for_the_person_to_tick() {
     let Some(desk) = Desk::new() else { return };
@@ -103,7 +130,7 @@ fn what_was_seen_and_never_ran_is_for_the_person_to_tick() {
     wait_for_results(&desk.project, "before clada began to watch");
     desk.copy(&old);
     watching.wait_for(&format!(
-        "{NOTES}: this reply is known, and nothing of it ran: to run it, tick its box in {NOTES}"
+        "{NOTES}: this reply is known, and nothing of it ran: to run it, tick its box in {NOTES}, or paste it there again"
     ));
     assert_eq!(ran(&desk.project), [""; 0]);
 }
