@@ -78,6 +78,7 @@ pub(crate) fn save_path(print: &mut dyn FnMut(Row)) {
             settled: false,
             foreign: false,
             run_existing: false,
+            copied: &[],
             ticks: &[],
         };
         let mut state = NoveltyState::new(Seed(1, 2));

@@ -4,9 +4,12 @@
 
 use std::collections::HashSet;
 use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
+use crate::novelty::batch_key;
 use crate::reply::dialect::Dialects;
 use crate::reply::note;
+use crate::reply::record::{Key, Seed};
 use crate::reply::scan::scan_for;
 use crate::reply::task::{Batch, BatchState, Scan};
 use crate::world::clipboard::CopyId;
@@ -17,12 +20,17 @@ use crate::world::watch::Waker;
 /// The number of times that a reply is put into notes which an editor then overwrites with a text that lacks it.
 const TRIES: u8 = 3;
 
+/// The time for which a paste of a copied reply is taken for a slip: who copies is used to paste.
+const SHORT: Duration = Duration::from_secs(60 * 60);
+
 /// The copied replies for one watched file. The intake fills it, the listener empties it.
 pub(crate) struct Inbox {
     replies: Mutex<Vec<InboxReply>>,
     /// News for the person at the terminal.
     news: Mutex<Vec<String>>,
     kept: CopiedReplies,
+    /// The replies whose results were handed out a short time ago.
+    done: Mutex<Vec<(Instant, String)>>,
     /// The dialects that count in this file.
     dialects: Mutex<Dialects>,
     waker: Waker,
@@ -77,6 +85,7 @@ impl Inbox {
             replies: Mutex::new(left.collect()),
             news: Mutex::default(),
             kept,
+            done: Mutex::default(),
             dialects: Mutex::new(dialects),
             waker,
         }
@@ -198,9 +207,26 @@ impl Inbox {
     /// Forgets the replies whose results were handed out.
     pub(super) fn finish(&self) {
         let mut replies = locked(&self.replies);
-        for done in replies.extract_if(.., |it| it.stage == ReplyStage::Seen) {
-            logged(self.kept.forget(done.number));
+        for reply in replies.extract_if(.., |it| it.stage == ReplyStage::Seen) {
+            logged(self.kept.forget(reply.number));
+            locked(&self.done).push((Instant::now(), reply.text));
         }
+    }
+
+    /// Returns the keys of the batches that came here in the last hour.
+    pub(super) fn keys(&self, seed: Seed) -> Vec<Key> {
+        let (mut done, replies) = (locked(&self.done), locked(&self.replies));
+        done.retain(|(at, _)| at.elapsed() < SHORT);
+        let texts = done.iter().map(|(_, text)| text.as_str());
+        let texts = texts.chain(replies.iter().map(|reply| reply.text.as_str()));
+        let dialects = self.dialects();
+        let mut keys = Vec::new();
+        for text in texts {
+            let scan = scan_for(text, dialects);
+            let batches = scan.batches.iter();
+            keys.extend(batches.map(|batch| batch_key(seed, text, batch)));
+        }
+        keys
     }
 }
 

@@ -308,6 +308,7 @@ impl Listener<'_> {
         let dialects = self.runner.setup.dialects;
         let mut scan = scan_for(&note.body, dialects);
         self.claim.inbox.settle(&note.body, &mut scan);
+        let copied = self.claim.inbox.keys(self.memory.ledger.seed());
         let look = Look {
             body: &note.body,
             scan: &self.memory.novelty.part(&note.body, scan),
@@ -316,6 +317,7 @@ impl Listener<'_> {
             settled,
             foreign: foreign.is_some(),
             run_existing: self.settings.flags.run_existing && self.memory.last.is_new(),
+            copied: &copied,
             ticks: &counted.ticks,
         };
         let effects = self.memory.look(look, hash, note.above);

@@ -59,6 +59,13 @@ pub(super) fn reason(
             ),
             "run again",
         ),
+        OfferReason::Copied { ran: at } => (
+            format!(
+                "⏸ {tasks} {are} the same as in the reply that you copied ({}): not run again",
+                ran(at)
+            ),
+            "run again",
+        ),
         OfferReason::Trimmed => (
             format!("⏭ {tasks} left of a shortened batch: not run"),
             "run again",
@@ -248,6 +255,11 @@ mod tests {
                 OfferReason::Moved { ran: Some(0) },
                 1,
                 "↩ 1 task is unchanged, but the text around changed (ran 10:32)",
+            ),
+            (
+                OfferReason::Copied { ran: Some(0) },
+                1,
+                "⏸ 1 task is the same as in the reply that you copied (ran 10:32): not run again",
             ),
             (
                 OfferReason::Trimmed,

@@ -1,7 +1,7 @@
 //! The events that are taken in, and the effects that they lead to: values only.
 
 use crate::reply::dialect::Dialects;
-use crate::reply::record::{Fate, Number, Offer, TaskPlan, Tick, TickSource};
+use crate::reply::record::{Fate, Key, Number, Offer, TaskPlan, Tick, TickSource};
 use crate::reply::task::{Problem, Scan, Within};
 
 /// Something that happened.
@@ -34,6 +34,8 @@ pub struct Look<'e> {
     pub foreign: bool,
     /// Batches that are there at first sight are to run.
     pub run_existing: bool,
+    /// The keys of batches that came by the clipboard a short time ago: who pastes one of them too does so by habit.
+    pub copied: &'e [Key],
     /// The ticks that the user made in the results.
     pub ticks: &'e [Tick],
 }
@@ -88,6 +90,8 @@ pub enum OfferReason {
     /// The same text stands between other lines: still there, or pasted anew in place of all that was there. When the
     /// last of them ran.
     Moved { ran: Option<i64> },
+    /// The same came by the clipboard a short time ago; when the last of them ran.
+    Copied { ran: Option<i64> },
     /// Text was only taken away.
     Trimmed,
     /// They stand in something that does not end, and may be a part of it.

@@ -97,6 +97,11 @@ impl NoveltyState {
             let fates = revision.map_or(Vec::new(), Revision::into_fates);
             return offered(OfferReason::Joined, fates);
         }
+        let known = self.by_key.get(&new.key).filter(|_| revision.is_none());
+        if let Some(known) = known.filter(|_| scene.look.copied.contains(&new.key)) {
+            let ran = known.iter().filter_map(|number| self.records[number].ran);
+            return offered(OfferReason::Copied { ran: ran.max() }, Vec::new());
+        }
         match revision {
             Some(all) if all.is_trimmed => offered(OfferReason::Trimmed, all.into_fates()),
             Some(revision) => BatchVerdict::Run(revision.plans),

@@ -143,6 +143,7 @@ impl Story {
             settled,
             foreign,
             run_existing,
+            copied: &[],
             ticks: &ticks,
         };
         let mut lines = LineNumbers::new(&body);
@@ -190,6 +191,7 @@ impl Story {
                         OfferReason::CameBack { ran: Some(_) } => "came back, ran",
                         OfferReason::CameBack { ran: None } => "came back",
                         OfferReason::Moved { .. } => "moved",
+                        OfferReason::Copied { .. } => "copied",
                         OfferReason::Trimmed => "trimmed",
                         OfferReason::Inside => "inside",
                         OfferReason::Freed => "freed",

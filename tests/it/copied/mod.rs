@@ -542,3 +542,34 @@ fn results_wait_where_the_display_went() {
     let why = "the clipboard was not watched all the time after you copied the reply; `clada copy` copies the results";
     assert!(notes.status.ends_with(why), "{}", notes.status);
 }
+
+/// Who is used to pasting does it once too often, while the reply is still on the clipboard.
+#[test]
+fn what_is_pasted_too_by_habit_waits_for_a_tick() {
+    let Some(desk) = Desk::new() else { return };
+    let watching = desk.watch();
+    let script = format!("until [ -e go ]; do sleep 0.01; done; {}", record("one"));
+    let reply = keyed(&desk.key(), &exec(&script));
+    desk.copy(&reply);
+    watching.wait_for("echo one");
+    let text = desk.project.read(NOTES);
+    desk.project.write(NOTES, format!("{text}\n{reply}"));
+    desk.project.write("go", "");
+    let same = "⏸ 1 task is the same as in the reply that you copied (ran ";
+    let notes = wait_for_results(&desk.project, same);
+    watching.until_it_looked(&desk.project.path(NOTES));
+    assert_eq!(ran(&desk.project), ["one"]);
+    // The person may mean it.
+    let ticked = desk
+        .project
+        .read(NOTES)
+        .replacen("- [ ] run again", "- [x] run again", 1);
+    assert!(
+        notes
+            .results
+            .join("\n")
+            .contains("not run again - [ ] run again")
+    );
+    desk.project.write(NOTES, ticked);
+    wait_until(|| ran(&desk.project) == ["one", "one"], || watching.said());
+}
