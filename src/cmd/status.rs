@@ -252,12 +252,15 @@ fn key(folders: &Folders, notes: &Path) -> Option<ChatKey> {
     keys.find(notes).ok().flatten()
 }
 
-/// Returns the pause of the watching of the clipboard, if there is one.
+/// Returns the pause of the watching of the clipboard, if there is one. One that cannot be read is one.
 fn pause(folders: &Folders) -> Option<Pause> {
-    let pause = Pause::read(&folders.state, clock::now_ms());
-    pause.unwrap_or_else(|error| {
-        tracing::warn!(%error, "cannot read the pause");
-        None
+    let now_ms = clock::now_ms();
+    Pause::read(&folders.state, now_ms).unwrap_or_else(|error| {
+        Some(Pause {
+            since_ms: now_ms,
+            until_ms: None,
+            why: Some(error.to_string()),
+        })
     })
 }
 
@@ -274,8 +277,13 @@ fn pause_line(pause: &Pause) -> String {
 }
 
 /// Formats what a process knows of the clipboard that it watches.
-fn watching_text(watching: &WatchedClipboard, short: &dyn Fn(&Path) -> String) -> String {
+fn watching_text(
+    watching: &WatchedClipboard,
+    is_paused: bool,
+    short: &dyn Fn(&Path) -> String,
+) -> String {
     let mut text = match (&watching.way, &watching.trouble) {
+        (Some(_), _) if is_paused => "📋 watching the clipboard, but paused\n".to_owned(),
         (Some(way), _) => format!("📋 watching the clipboard ({})\n", one_line(way)),
         (None, Some(trouble)) => {
             format!(
@@ -367,7 +375,7 @@ fn as_text(
             let _ = writeln!(text, "{}", one_line(clipboard));
         }
         if let Some(watching) = &answer.notices.watching {
-            text += &watching_text(watching, &short);
+            text += &watching_text(watching, !pause.is_empty(), &short);
         }
     }
     text += &pause;

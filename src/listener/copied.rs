@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use crate::listener::Listener;
 use crate::listener::inbox::placed;
+use crate::listener::notices::MISSING;
 use crate::listener::observer::News;
 use crate::reply::note;
 use crate::settings::places;
@@ -31,6 +32,7 @@ impl Listener<'_> {
                     continue;
                 }
                 Ok(false) => format!("{NOT_IN}{NO_PLACE}"),
+                Err(NoteError::Gone { .. }) => format!("{NOT_IN}{MISSING}"),
                 Err(error) => {
                     self.pending.scarce = Some(Instant::now() + places::RETRY);
                     format!("{NOT_IN}{error}")

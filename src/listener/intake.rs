@@ -209,11 +209,12 @@ impl Gate {
             Err(error) => return tracing::error!(%error, "cannot read whether watching is paused"),
         }
         let CopiedText { text, copy } = copied;
+        // Some programs end a text with one.
+        let text = text.trim_end_matches('\0').replace("\r\n", "\n");
         // Such a text would make the notes unreadable.
         if text.contains('\0') {
             return;
         }
-        let text = text.replace("\r\n", "\n");
         if self.is_taken(&text) {
             return;
         }

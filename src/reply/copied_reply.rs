@@ -20,8 +20,8 @@ pub enum CopiedReply {
     Prose,
     /// It holds the examples of the instructions, and nothing else.
     Example,
-    /// Something in it does not end: a batch, a block, `clada:off`, a code fence. With the key of its batches, where all
-    /// have the same.
+    /// Something in it does not end: a batch, a block, `clada:off`, a code fence. With the key of its batches, where those that
+    /// have one have the same.
     CutOff { key: Option<ChatKey>, tasks: usize },
     /// A batch in it has no key.
     Unkeyed { tasks: usize },
@@ -42,10 +42,11 @@ pub fn judge(text: &str, scan: &Scan<'_>) -> CopiedReply {
     }
     let tasks = batches(scan).map(task_count).sum();
     let keys = keys(text, scan);
-    let mut known = keys.iter().flatten();
-    let key = known.next().copied().filter(|_| keys.len() == 1);
+    let mut known = keys.iter().flatten().copied();
+    let first = known.next().filter(|_| known.next().is_none());
+    let key = first.filter(|_| keys.len() == 1);
     if is_cut_off(text, scan) {
-        CopiedReply::CutOff { key, tasks }
+        CopiedReply::CutOff { key: first, tasks }
     } else if let Some(key) = key {
         CopiedReply::Keyed { key, tasks }
     } else if keys.contains(&None) {

@@ -42,11 +42,14 @@ impl ChatKeys {
     /// # Errors
     /// Where the keys cannot be read or written.
     pub fn of(&self, notes: &Path) -> io::Result<ChatKey> {
-        let _lock = state::lock(&self.folder)?;
-        match self.read(notes)? {
-            Some(keys) => Ok(keys.now),
-            None => self.make(notes),
-        }
+        let of = || {
+            let _lock = state::lock(&self.folder)?;
+            match self.read(notes)? {
+                Some(keys) => Ok(keys.now),
+                None => self.make(notes),
+            }
+        };
+        of().map_err(|error| self.trouble(&error))
     }
 
     /// Returns the key of a notes file, where it has one.
@@ -62,8 +65,18 @@ impl ChatKeys {
     /// # Errors
     /// Where the keys cannot be read or written.
     pub fn renew(&self, notes: &Path) -> io::Result<ChatKey> {
-        let _lock = state::lock(&self.folder)?;
-        self.make(notes)
+        let renew = || {
+            let _lock = state::lock(&self.folder)?;
+            self.make(notes)
+        };
+        renew().map_err(|error| self.trouble(&error))
+    }
+
+    fn trouble(&self, error: &io::Error) -> io::Error {
+        let folder = self.folder.display();
+        io::Error::other(format!(
+            "cannot keep the keys of chats in `{folder}`: {error}: make that folder writable for this user"
+        ))
     }
 
     /// Returns the keys that count now.
@@ -285,5 +298,24 @@ mod tests {
         let all: BTreeSet<ChatKey> = made[0].values().copied().collect();
         assert_eq!(all.len(), names.len());
         assert_eq!(keys.all().unwrap(), all);
+    }
+
+    #[test]
+    fn where_keys_cannot_be_kept_the_folder_is_named() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let keys = ChatKeys::new(file.path().join("keys"));
+        for made in [ChatKeys::of, ChatKeys::renew] {
+            let said = made(&keys, Path::new("/p/clada.md"))
+                .unwrap_err()
+                .to_string();
+            let folder = file.path().join("keys");
+            let folder = folder.display();
+            let expected = format!("cannot keep the keys of chats in `{folder}`: ");
+            assert!(said.starts_with(&expected), "{said}");
+            assert!(
+                said.ends_with(": make that folder writable for this user"),
+                "{said}"
+            );
+        }
     }
 }

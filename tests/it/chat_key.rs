@@ -206,9 +206,10 @@ fn what_does_not_end_makes_a_reply_cut_off() {
         // These tags are there, in a wrong order.
         (tasks.replacen("</task>\n", "", 1), keyed(0)),
         (format!("<tasks key=\"{KEY}\">\n"), cut_off(0)),
-        // Here the part that does not end has no key.
+        // Of the part that does not end the key may be missing.
+        (format!("{tasks}<tasks>\n"), cut_off(2)),
         (
-            format!("{tasks}<tasks>\n"),
+            format!("{tasks}<tasks key=\"abcde\">\n"),
             CopiedReply::CutOff {
                 key: None,
                 tasks: 2,

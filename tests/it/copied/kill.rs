@@ -93,10 +93,11 @@ fn notes_that_are_gone_get_the_reply_when_they_are_back() {
     std::fs::rename(desk.project.path(NOTES), desk.project.path("away")).unwrap();
     let reply = desk.reply("one");
     desk.copy(&reply);
-    watching.wait_for("a copied reply is not in the notes yet: ");
+    watching.wait_for(
+        "a copied reply is not in the notes yet: the notes file does not exist: waiting for it",
+    );
     assert_eq!(ran(&desk.project), [""; 0]);
-    // It goes on trying, and says that once.
-    watching.until_it_looked_again(2);
+    watching.until_it_rests();
     let said = watching.said();
     assert_eq!(
         said.matches("a copied reply is not in").count(),

@@ -573,3 +573,23 @@ fn what_is_pasted_too_by_habit_waits_for_a_tick() {
     desk.project.write(NOTES, ticked);
     wait_until(|| ran(&desk.project) == ["one", "one"], || watching.said());
 }
+
+#[test]
+fn a_reply_that_would_be_mixed_up_with_the_notes_waits() {
+    let Some(desk) = Desk::new() else { return };
+    let watching = desk.watch();
+    // Below this it would be a part of the block; above it, its payload would go on to the `</x>`.
+    let open = "<<<FILE>>>\na.txt\n<<<OVERWRITE>>>\n</x>\n";
+    desk.project.write(NOTES, open);
+    watching.until_it_saw(&desk.project.path(NOTES));
+    let task = "<task><c>exec</c><x>\necho one >> runs.txt\n</x></task>";
+    desk.copy(&keyed(&desk.key(), &format!("<tasks>\n{task}\n</tasks>\n")));
+    watching.wait_for(
+        "a copied reply is not in the notes yet: something in them does not end, and would be mixed up with it; close or \
+         delete that",
+    );
+    assert_eq!(ran(&desk.project), [""; 0]);
+    desk.project.write(NOTES, "mine\n");
+    wait_for_results(&desk.project, "✅ exec echo one");
+    assert_eq!(ran(&desk.project), ["one"]);
+}
