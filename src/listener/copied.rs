@@ -69,7 +69,7 @@ impl Listener<'_> {
     pub(super) fn finish_copied(&self) {
         let pending = &self.pending;
         if pending.unfinished.is_none() && pending.refused.is_none() {
-            self.claim.inbox.finish();
+            self.claim.inbox.finish(self.memory.ledger.seed());
         }
     }
 }

@@ -29,8 +29,8 @@ pub(crate) struct Inbox {
     /// News for the person at the terminal.
     news: Mutex<Vec<String>>,
     kept: CopiedReplies,
-    /// The replies whose results were handed out a short time ago.
-    done: Mutex<Vec<(Instant, String)>>,
+    /// The batches of replies whose results were handed out a short time ago.
+    done: Mutex<Vec<(Instant, Vec<Key>)>>,
     /// The dialects that count in this file.
     dialects: Mutex<Dialects>,
     waker: Waker,
@@ -205,29 +205,33 @@ impl Inbox {
     }
 
     /// Forgets the replies whose results were handed out.
-    pub(super) fn finish(&self) {
+    pub(super) fn finish(&self, seed: Seed) {
+        let dialects = self.dialects();
         let mut replies = locked(&self.replies);
         for reply in replies.extract_if(.., |it| it.stage == ReplyStage::Seen) {
             logged(self.kept.forget(reply.number));
-            locked(&self.done).push((Instant::now(), reply.text));
+            let keys = batch_keys(seed, &reply.text, dialects);
+            locked(&self.done).push((Instant::now(), keys));
         }
     }
 
     /// Returns the keys of the batches that came here in the last hour.
     pub(super) fn keys(&self, seed: Seed) -> Vec<Key> {
-        let (mut done, replies) = (locked(&self.done), locked(&self.replies));
-        done.retain(|(at, _)| at.elapsed() < SHORT);
-        let texts = done.iter().map(|(_, text)| text.as_str());
-        let texts = texts.chain(replies.iter().map(|reply| reply.text.as_str()));
         let dialects = self.dialects();
-        let mut keys = Vec::new();
-        for text in texts {
-            let scan = scan_for(text, dialects);
-            let batches = scan.batches.iter();
-            keys.extend(batches.map(|batch| batch_key(seed, text, batch)));
-        }
-        keys
+        let replies = locked(&self.replies);
+        let on_their_way = replies.iter();
+        let on_their_way = on_their_way.flat_map(|it| batch_keys(seed, &it.text, dialects));
+        let mut done = locked(&self.done);
+        done.retain(|(at, _)| at.elapsed() < SHORT);
+        let done = done.iter().flat_map(|(_, keys)| keys.iter().copied());
+        on_their_way.chain(done).collect()
     }
+}
+
+fn batch_keys(seed: Seed, text: &str, dialects: Dialects) -> Vec<Key> {
+    let scan = scan_for(text, dialects);
+    let batches = scan.batches.iter();
+    batches.map(|batch| batch_key(seed, text, batch)).collect()
 }
 
 /// Puts a reply into notes of which this is the body: at their end, or on top of the body where something at the end does not

@@ -1,7 +1,7 @@
 //! A report in a few words, for the desktop's notification and the log.
 
-use super::{Report, clip, clipped, one_line, outcome_line};
-use crate::report::outcome::Status;
+use super::{Report, brief, clip, clipped, one_line, outcome_line};
+use crate::report::outcome::{Outcome, Status};
 
 /// The most lines about failures.
 const LINES: usize = 3;
@@ -46,7 +46,7 @@ impl Report {
         let outcomes = self.outcomes.iter();
         let bad = outcomes.filter(|outcome| !outcome.status.is_good());
         let problems = self.problems.iter().map(|it| clipped(&it.message));
-        let mut lines: Vec<String> = bad.map(outcome_line).chain(problems).collect();
+        let mut lines: Vec<String> = bad.map(trouble).chain(problems).collect();
         let more = lines.len().saturating_sub(LINES);
         lines.truncate(LINES);
         for line in &mut lines {
@@ -57,6 +57,15 @@ impl Report {
         }
         lines.join("\n")
     }
+}
+
+/// Returns the line about a task that is not done. A box in it could not be ticked where it is read.
+fn trouble(outcome: &Outcome) -> String {
+    if outcome.status == Status::Asks {
+        let target = brief(&outcome.target);
+        return format!("{} {target} waits for you in the notes", outcome.command);
+    }
+    outcome_line(outcome)
 }
 
 #[cfg(test)]
@@ -92,7 +101,7 @@ mod tests {
         assert_eq!(report.counts(), "2 done, 1 failed, 2 waiting for approval");
         assert_eq!(
             report.troubles(),
-            "3 ❌ edit src/3.rs - no such text\\u{202e}\n4 ⏸ edit src/4.rs\n5 ⏸ edit src/5.rs"
+            "3 ❌ edit src/3.rs - no such text\\u{202e}\nedit src/4.rs waits for you in the notes\n5 ⏸ edit src/5.rs"
         );
     }
 

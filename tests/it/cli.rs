@@ -444,7 +444,7 @@ fn check_says_whose_key_a_reply_has() {
             format!("key {key}: this reply is cut off{ignored}: copy it again"),
         ),
         (
-            format!("```xml\n{own}{lone}"),
+            format!("```xml\n{own}{}", batch(other)),
             None,
             "cut-off",
             format!("this reply is cut off{ignored}: copy it again"),

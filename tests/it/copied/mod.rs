@@ -14,6 +14,7 @@ use crate::clipboard_watch::sleeps;
 use crate::daemon::display::Xvfb;
 use crate::daemon::{NOTES, Notes, exec, record, wait_for_results};
 use crate::harness::{Project, Watching, wait_until};
+use crate::notices::{Bus, desktop};
 
 /// A project on a display of its own.
 pub(crate) struct Desk {
@@ -393,15 +394,20 @@ fn a_pasted_key_means_nothing() {
 
 #[test]
 fn a_question_waits_for_its_tick() {
-    let Some(desk) = Desk::new() else { return };
-    let _watching = desk.watch();
+    let (Some(desk), Some(bus)) = (Desk::new(), Bus::start()) else {
+        return;
+    };
+    let (_desktop, told) = desktop(&bus, true);
+    let watching = desk.watch_on(&bus.address);
     desk.copy(&keyed(&desk.key(), &exec("git push")));
     let notes = wait_for_results(&desk.project, "⏸ exec git push");
-    assert!(
-        notes.results.join("\n").contains("- [ ] run it"),
-        "{:?}",
-        notes.results
-    );
+    let results = notes.results.join("\n");
+    assert!(results.contains("- [ ] run it"), "{results}");
+    let texts = || told.lock().unwrap().texts();
+    wait_until(|| !texts().is_empty(), || watching.said());
+    let body = "the results are on your clipboard\nexec git push waits for you in the notes";
+    let title = "clada.md: 1 waiting for approval";
+    assert_eq!(texts(), [(title.to_owned(), body.to_owned())]);
 }
 
 /// The person's own words stay, wherever they type.
