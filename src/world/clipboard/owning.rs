@@ -135,6 +135,8 @@ impl OwnerDesk {
         });
         match started {
             Ok((watch, text)) => {
+                // What is there now is told apart from what is copied next.
+                watch.settles();
                 self.watch = Some(watch);
                 let kind = FrameKind::Watching;
                 Answer { kind, text }

@@ -154,12 +154,16 @@ impl OwnerWatch {
 
     /// Returns true if nobody else has copied anything since, which may take a moment to find out.
     pub(super) fn is_latest(&self, copy: CopyId) -> bool {
+        self.settles() && locked(&self.history).is_latest(copy)
+    }
+
+    /// Waits until all that was copied is known. Returns false if that takes too long.
+    pub(super) fn settles(&self) -> bool {
         let (answer, answered) = sync_channel(1);
         let until = Instant::now() + PATIENCE;
         let is_asked = self.orders.send(SettleQuestion { answer, until }).is_ok();
         let is_woken = (&self.bell).write_all(&[0]).is_ok();
-        let is_settled = is_asked && is_woken && answered.recv().unwrap_or(false);
-        is_settled && locked(&self.history).is_latest(copy)
+        is_asked && is_woken && answered.recv().unwrap_or(false)
     }
 }
 
