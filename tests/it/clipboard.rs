@@ -119,8 +119,7 @@ fn what_no_reader_would_get_is_an_error() {
 
 #[test]
 fn readers_get_the_text_also_after_the_display_came_back() {
-    // One that no other test gets when it asks for any that is free.
-    let name = format!(":{}", 1000 + std::process::id() % 50_000);
+    let name = Xvfb::own_name(0);
     let Some(xvfb) = Xvfb::start_as(&name) else {
         return;
     };

@@ -479,7 +479,7 @@ fn a_flood_of_texts_holds_up_nothing() {
 
 #[test]
 fn a_display_that_comes_back_is_watched_again() {
-    let name = format!(":{}", 51_000 + std::process::id() % 8_000);
+    let name = Xvfb::own_name(1);
     let project = Project::new();
     let home = project.home().display().to_string();
     let heard = Heard::start(&[("HOME", &home), ("DISPLAY", &name)]);

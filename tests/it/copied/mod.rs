@@ -25,9 +25,12 @@ pub(crate) struct Desk {
 impl Desk {
     /// `None`, and a line that says so, where there is no display; in CI there must be one.
     pub(crate) fn new() -> Option<Self> {
-        let display = Xvfb::start()?;
+        Xvfb::start().map(Self::on)
+    }
+
+    fn on(display: Xvfb) -> Self {
         let project = Project::with_git().on_display(display.name());
-        Some(Self { project, display })
+        Self { project, display }
     }
 
     /// Starts a clada that takes copied replies. It watches the clipboard when this returns.
@@ -428,10 +431,8 @@ fn an_editor_that_overwrites_a_copied_reply_loses_nothing() {
 
 #[test]
 fn a_display_may_come_later_and_come_back() {
-    let Some(desk) = Desk::new() else { return };
-    let name = desk.display.name().to_owned();
-    let Desk { project, display } = desk;
-    drop(display);
+    let name = Xvfb::own_name(2);
+    let project = Project::with_git().on_display(&name);
     let watching = project.watch(["--from-clipboard"]);
     watching.wait_for("cannot watch the clipboard: ");
     for word in ["one", "two"] {
@@ -523,12 +524,14 @@ fn no_more_of_a_copied_reply_is_waited_for() {
 /// Nobody knows what was copied on a display that was gone.
 #[test]
 fn results_wait_where_the_display_went() {
-    let Some(desk) = Desk::new() else { return };
+    let name = Xvfb::own_name(3);
+    let Some(desk) = Xvfb::start_as(&name).map(Desk::on) else {
+        return;
+    };
     let watching = desk.watch();
     let script = format!("until [ -e go ]; do sleep 0.01; done; {}", record("one"));
     desk.copy(&keyed(&desk.key(), &exec(&script)));
     watching.wait_for("echo one");
-    let name = desk.display.name().to_owned();
     let Desk { project, display } = desk;
     drop(display);
     let watched = || {

@@ -18,6 +18,11 @@ impl Xvfb {
         Self::start_as("")
     }
 
+    /// A name that no other test gets when it asks for any that is free. Each number is for one test.
+    pub(crate) fn own_name(number: u32) -> String {
+        format!(":{}", 1000 + (std::process::id() % 6_000) * 8 + number % 8)
+    }
+
     /// One of this name.
     pub(crate) fn start_as(name: &str) -> Option<Self> {
         if !installed("Xvfb") || !installed("xclip") {
