@@ -362,8 +362,8 @@ fn as_text(
             if let Some(past) = last.get(path) {
                 text += &past_text(past);
             }
-            if let Some(key) = key(folders, notice.notes.as_ref().unwrap_or(path))
-                && answer.notices.watching.is_some()
+            if answer.notices.watching.is_some()
+                && let Some(key) = key(folders, notice.notes.as_ref().unwrap_or(path))
             {
                 let _ = writeln!(text, "    copied replies count with the key {key}");
             }

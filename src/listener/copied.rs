@@ -18,7 +18,7 @@ const NO_PLACE: &str =
     "something in them does not end, and would be mixed up with it; close or delete that";
 
 impl Listener<'_> {
-    /// Puts the copied replies at the end of the notes, where the next look finds them as it finds a paste.
+    /// Puts the copied replies into the notes, where the next look finds them as it finds a paste.
     pub(super) fn take_copied(&mut self) {
         for news in self.claim.inbox.take_news() {
             self.observer.tell(News::Note(&news));
@@ -50,18 +50,12 @@ impl Listener<'_> {
         let dialects = self.claim.inbox.dialects();
         let mut has_place = true;
         let done = self.delivery.note.write_back("", &mut |now| {
-            let is_there = note::has(now, reply);
             let body = note::split(now, &known).body;
-            let placed = (!is_there).then(|| placed(now, &body, reply, dialects));
-            has_place = is_there || placed.as_ref().is_some_and(Option::is_some);
-            placed.flatten().unwrap_or_else(|| now.to_owned())
+            let placed = placed(now, &body, reply, dialects);
+            has_place = placed.is_some();
+            placed.unwrap_or_else(|| now.to_owned())
         })?;
-        for kept in &done.saved {
-            self.observer.trouble(&format!(
-                "your notes file lacks a save that came in while a copied reply was added: compare it with {}",
-                kept.display()
-            ));
-        }
+        self.observer.lacking(&done.saved);
         Ok(has_place)
     }
 

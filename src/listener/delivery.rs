@@ -366,12 +366,7 @@ impl Delivery {
             Ok(done) => {
                 memory.ticked_meanwhile(&ticked);
                 memory.last.shows(&due.block);
-                for kept in &done.saved {
-                    self.observer.trouble(&format!(
-                        "your notes file lacks a save that came in meanwhile: compare it with {}",
-                        kept.display()
-                    ));
-                }
+                self.observer.lacking(&done.saved);
                 logged(memory.delivered(due.id, self.note.changed_ms()));
                 self.unwritten = None;
             }

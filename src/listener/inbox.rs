@@ -234,9 +234,12 @@ fn batch_keys(seed: Seed, text: &str, dialects: Dialects) -> Vec<Key> {
     batches.map(|batch| batch_key(seed, text, batch)).collect()
 }
 
-/// Puts a reply into notes of which this is the body: at their end, or on top of the body where something at the end does not
+/// Puts a reply into notes of which this is the body, unless it is there already: at their end, or on top of the body where something at the end does not
 /// end. Nothing where it would be read in neither place as it is read alone, or would change how the rest is read.
 pub(super) fn placed(text: &str, body: &str, reply: &str, dialects: Dialects) -> Option<String> {
+    if note::has(text, reply) {
+        return Some(text.to_owned());
+    }
     let reading = |text: &str| readings(text, &scan_for(text, dialects));
     let mut expected = reading(reply);
     expected.extend(reading(body));
@@ -248,8 +251,8 @@ pub(super) fn placed(text: &str, body: &str, reply: &str, dialects: Dialects) ->
     if is_right(&at_end) {
         return Some(note::append(text, reply));
     }
-    let on_top = note::insert(body, body, reply);
-    (text.ends_with(body) && is_right(&on_top)).then(|| note::insert(text, body, reply))
+    let on_top = note::insert(body, body, reply)?;
+    note::insert(text, body, reply).filter(|_| is_right(&on_top))
 }
 
 /// The texts of the batches that can be read in a text.

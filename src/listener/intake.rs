@@ -388,6 +388,7 @@ impl Gate {
             return Ok(None);
         };
         let seed = ledger.seed();
+        let indented = ledger.indented()?;
         let mut known = Vec::new();
         for batch in &scan.batches {
             let plain = seed.key(&dedented(&alone(text, batch)));
@@ -396,9 +397,9 @@ impl Gate {
                 found = ledger.batch_with(plain)?;
             }
             if found.is_none() {
-                let indented = ledger.indented()?.into_iter();
-                let mut same = indented.filter(|(text, _)| seed.key(&dedented(text)) == plain);
-                found = same.next().map(|(_, batch)| batch);
+                let mut same = indented.iter();
+                let same = same.find(|(text, _)| seed.key(&dedented(text)) == plain);
+                found = same.map(|(_, batch)| batch.clone());
             }
             known.extend(found);
         }

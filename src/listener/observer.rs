@@ -1,7 +1,7 @@
 //! The news that a listener has for the person, and the one who is told: a terminal, a log, the board.
 
 use std::cell::RefCell;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use crate::run::Progress;
@@ -43,6 +43,16 @@ impl Observer {
 
     pub(super) fn trouble(&self, what: &str) {
         self.tell(News::Trouble(what));
+    }
+
+    /// Tells of saves that came in while clada wrote the notes and are only in these files.
+    pub(super) fn lacking(&self, saved: &[PathBuf]) {
+        for kept in saved {
+            self.trouble(&format!(
+                "your notes file lacks a save that came in meanwhile: compare it with {}",
+                kept.display()
+            ));
+        }
     }
 
     /// Tells a trouble unless it is the one that was `said` last.

@@ -238,11 +238,13 @@ pub fn append(text: &str, reply: &str) -> String {
     text.to_owned() + &added.replace('\n', line_end(text))
 }
 
-/// Puts a reply between what stands on top of a text and its body, as a paste there does.
-pub fn insert(text: &str, body: &str, reply: &str) -> String {
-    let top = text.strip_suffix(body).unwrap_or_default();
+/// Puts a reply between what stands on top of a text and its body, as a paste there does. Nothing where the text does not end
+/// with that body.
+pub fn insert(text: &str, body: &str, reply: &str) -> Option<String> {
+    let top = text.strip_suffix(body)?;
     let added = format!("{}\n\n", plain_ends(reply).trim_end());
-    format!("{top}{}{body}", added.replace('\n', line_end(text)))
+    let added = added.replace('\n', line_end(text));
+    Some(format!("{top}{added}{body}"))
 }
 
 /// True if a text has a reply in it; line ends aside.

@@ -79,11 +79,6 @@ const WITHOUT_CASE: &[Without] = &[
         why: "a file in the state folder cannot be read or written",
     },
     Without {
-        file: "src/listener/copied.rs",
-        text: "lacks a save",
-        why: "an editor saves at the very moment of the exchange; tested where results are written",
-    },
-    Without {
         file: "src/cli/mod.rs",
         text: "no such help",
         why: "clap answers each `--help` with help",

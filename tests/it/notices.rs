@@ -136,6 +136,17 @@ fn click(desktop: &Connection, id: u32, action: &str) {
     zbus::block_on(click).expect("signal");
 }
 
+/// Waits for the first notification, and clicks on its button until the notes are opened.
+fn clicks_open(desktop: &Connection, told: &Mutex<Told>, project: &Project, watching: &Watching) {
+    let is_shown = || told.lock().expect("lock").shown.len() == 1;
+    wait_until(is_shown, || watching.said());
+    let is_open = || {
+        click(desktop, 1, "open");
+        opened(project).len() == 1
+    };
+    wait_until(is_open, || watching.said());
+}
+
 fn watching(project: &Project, bus: &str, args: &[&str]) -> Watching {
     let mut command = project.command(env!("CARGO_BIN_EXE_clada"));
     command.args(["watch", "--no-clipboard"]).args(args);
@@ -305,13 +316,7 @@ fn a_click_runs_no_program_of_the_project() {
     watching.wait_for("watching ");
     let reply = exec("true");
     save_by_rename(&project.path(NOTES), reply);
-    let is_shown = || told.lock().expect("lock").shown.len() == 1;
-    wait_until(is_shown, || watching.said());
-    let is_open = || {
-        click(&desktop, 1, "open");
-        opened(&project).len() == 1
-    };
-    wait_until(is_open, || watching.said());
+    clicks_open(&desktop, &told, &project, &watching);
     assert!(
         opened(&project)[0].starts_with(":4711 "),
         "{:?}",
@@ -404,13 +409,7 @@ fn what_a_click_opens_does_not_end_with_the_service() {
         let watching = Watching::start(command);
         watching.wait_for("watching ");
         save_by_rename(&project.path(NOTES), exec("true"));
-        let is_shown = || told.lock().expect("lock").shown.len() == 1;
-        wait_until(is_shown, || watching.said());
-        let is_open = || {
-            click(&desktop, 1, "open");
-            opened(&project).len() == 1
-        };
-        wait_until(is_open, || watching.said());
+        clicks_open(&desktop, &told, &project, &watching);
         let asked = std::fs::read_to_string(asked).expect("systemd-run");
         let opener = project.home().join("bin/xdg-open").canonicalize();
         let begins = "--user --scope --quiet --collect -- ";
