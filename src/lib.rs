@@ -30,6 +30,7 @@
 //! | --- | --- |
 //! | [`text`] | plain text and small values: sizes, durations, wildcards, masks, what a terminal shows |
 //! | [`clock`] | time and chance |
+//! | [`code`] | source code as an outline: definitions, the addresses that name them |
 //! | [`reply`] | a reply as values: batches, tasks, problems; `scan` finds them, `cml/` and `dialects/` read them; parsing cannot fail |
 //! | [`policy`] | which actions, paths and commands replies may use |
 //! | [`edit`] | where an edit applies, and what is written there |
@@ -44,7 +45,7 @@
 //! | [`supervisor`] | many listeners in one process: `clada daemon` |
 //! | [`cli`], [`start`], [`cmd`] | the command line, what commands start with, and one thin file for each command |
 //!
-//! The first seven but the clock are pure: they open no file, start no process and read no clock.
+//! The first eight but the clock are pure: they open no file, start no process and read no clock.
 //!
 //! # Glossary
 //!
@@ -67,6 +68,8 @@
 //! | packet | the text for the clipboard: what the LLM needs next |
 //! | offer | a box below results; a tick in it lets something run |
 //! | tick | an `x` that the person put into a box |
+//! | context set | the files, folders and definitions that the person or a reply chose for the chat, each at a level |
+//! | level | the part of a file that the chat sees: full, outline or name |
 //! | fence | the limits that the system enforces on a command |
 //! | listener | what watches one notes file and takes each save to its results |
 //! | supervisor | what keeps many listeners in one process |
@@ -79,6 +82,7 @@
 pub mod cli;
 pub mod clock;
 pub mod cmd;
+pub mod code;
 pub mod edit;
 pub mod error;
 pub mod git;

@@ -104,6 +104,14 @@ pub fn warm_up() {
     let _ = std::thread::Builder::new().spawn(support);
 }
 
+/// Fences the calling process in for good: it may only read and write what is open, as far as the system can see to that.
+///
+/// # Errors
+/// Where the system has such a fence and does not give it.
+pub(in crate::world) fn stay_alone() -> Result<(), SandboxError> {
+    system::stay_alone()
+}
+
 /// The folders in which programs put temporary files. Many name `/tmp` whatever `TMPDIR` says.
 pub fn temp_dirs() -> Vec<PathBuf> {
     vec![env::temp_dir(), "/tmp".into(), "/var/tmp".into()]

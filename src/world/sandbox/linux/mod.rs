@@ -2,6 +2,7 @@
 //! not all of them, those that it has; [`support`] says what is missing. Never allocates after the fork.
 
 mod access;
+mod alone;
 mod calls;
 mod mounts;
 pub(in crate::world) mod process;
@@ -18,6 +19,8 @@ use rustix::thread::{CapabilitySet, set_no_new_privs};
 use super::{Fence, SandboxError, Support};
 use access::Late;
 use calls::Calls;
+
+pub(super) use alone::stay_alone;
 use mounts::Mounts;
 
 /// Everything that a command's processes need, made in the parent.
