@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
-use super::{Edit, EditCause, EditError, EditPart, Edited, apply, pair, without_bom};
+use super::{Edit, EditCause, EditError, EditPart, Edited, EditedFile, apply, pair, without_bom};
 use crate::reply::record::{Key, Seed, Spot};
 use crate::reply::text::Text;
 
@@ -25,7 +25,7 @@ pub struct Choice {
     pub last: usize,
     /// Its lines that differ from the search text, which has others there; none where it is one of several.
     pub others: Vec<Other>,
-    /// The nearest line above with less indentation.
+    /// The definition that it is in, or the nearest line above with less indentation.
     pub within: Option<String>,
 }
 
@@ -40,15 +40,16 @@ pub struct Other {
 
 /// The places at which an edit of one pair that fails could be carried out; none where it does not fail, or for another
 /// reason.
-pub fn choices(file: &[u8], edit: &Edit<'_>) -> Vec<Choice> {
+pub fn choices<'f>(file: impl Into<EditedFile<'f>>, edit: &Edit<'_>) -> Vec<Choice> {
+    let file = file.into();
     let (Some(pair), Ok(text), Err(errors)) = (
         only_pair(edit),
-        std::str::from_utf8(without_bom(file)),
+        std::str::from_utf8(without_bom(file.bytes)),
         apply(file, edit),
     ) else {
         return Vec::new();
     };
-    let starts = starts(&errors, pair, text);
+    let starts = starts(&errors, pair, text, file);
     let is_once = |line: &usize| starts.iter().filter(|other| *other == line).count() == 1;
     if starts.len() > MOST || !starts.iter().all(is_once) {
         return Vec::new();
@@ -83,20 +84,22 @@ pub fn choices(file: &[u8], edit: &Edit<'_>) -> Vec<Choice> {
 /// # Errors
 /// As [`apply`], also where no such place is there.
 pub fn apply_at<'f>(
-    file: &'f [u8],
+    file: impl Into<EditedFile<'f>>,
     edit: &Edit<'_>,
     line: usize,
 ) -> Result<Edited<'f>, Vec<EditError>> {
+    let file = file.into();
     let Some((search, replacement)) = only_pair(edit) else {
         return apply(file, edit);
     };
     super::refuse_blank(edit)?;
-    let content = without_bom(file);
+    let content = file.without_bom();
     let mut done = pair::replace(content, search, replacement, Some(line));
     if let Err(EditCause::NotFound { .. }) = done
-        && let Ok(text) = std::str::from_utf8(content)
+        && let Ok(text) = std::str::from_utf8(content.bytes)
         && let Some(like) = like(text, search, replacement)
         && like.first + 1 == line
+        && is_inside(file, line)
     {
         let (search, replacement) = (
             search.with(&like.adjusted),
@@ -104,17 +107,18 @@ pub fn apply_at<'f>(
         );
         done = pair::replace(content, search, replacement, Some(line));
     }
-    done.map(|splice| Edited::by(splice, file))
+    done.map(|splice| Edited::by(splice, file.bytes))
         .map_err(|cause| vec![cause.in_part(EditPart::Search)])
 }
 
 /// The line where a place is now that was offered; `None` where it is not there as it was, or not only once.
-pub fn line_of(file: &[u8], edit: &Edit<'_>, spot: &Spot) -> Option<usize> {
+pub fn line_of<'f>(file: impl Into<EditedFile<'f>>, edit: &Edit<'_>, spot: &Spot) -> Option<usize> {
+    let file = file.into();
     let pair = only_pair(edit)?;
-    let text = std::str::from_utf8(without_bom(file)).ok()?;
+    let text = std::str::from_utf8(without_bom(file.bytes)).ok()?;
     let starts = match apply(file, edit) {
         Ok(edited) => edited.places.iter().map(|place| place.line).collect(),
-        Err(errors) => starts(&errors, pair, text),
+        Err(errors) => starts(&errors, pair, text, file),
     };
     let lines: Vec<&str> = text.lines().collect();
     let mut same = starts.into_iter().filter(|line| {
@@ -132,7 +136,12 @@ fn only_pair<'e>(edit: &Edit<'e>) -> Option<(Text<'e>, Text<'e>)> {
 }
 
 /// The lines where the places start that an edit which failed so could mean.
-fn starts(errors: &[EditError], pair: (Text<'_>, Text<'_>), text: &str) -> Vec<usize> {
+fn starts(
+    errors: &[EditError],
+    pair: (Text<'_>, Text<'_>),
+    text: &str,
+    file: EditedFile<'_>,
+) -> Vec<usize> {
     let [EditError { cause, .. }] = errors else {
         return Vec::new();
     };
@@ -141,11 +150,19 @@ fn starts(errors: &[EditError], pair: (Text<'_>, Text<'_>), text: &str) -> Vec<u
         EditCause::NotFound {
             applied_at: None, ..
         } => {
-            let like = like(text, pair.0, pair.1);
-            like.map(|like| like.first + 1).into_iter().collect()
+            let like = like(text, pair.0, pair.1).map(|like| like.first + 1);
+            like.into_iter()
+                .filter(|line| is_inside(file, *line))
+                .collect()
         }
         _ => Vec::new(),
     }
+}
+
+/// True if a line, counted from 1, is in the part of a file that may be changed.
+fn is_inside(file: EditedFile<'_>, line: usize) -> bool {
+    let (first, last) = file.lines();
+    (first..=last).contains(&line)
 }
 
 /// The lines from 0 of a place that starts on a line from 1.

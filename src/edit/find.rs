@@ -87,10 +87,17 @@ impl Search<'_> {
         };
         let pattern = self.pattern(tier);
         let mut judge = Judge::new(self, content, tier);
-        for at in Occurrences::new(view.bytes(), &pattern, view.at_or_after(from)) {
+        let within = &content.within;
+        let from = view.at_or_after(from.max(within.start));
+        for at in Occurrences::new(view.bytes(), &pattern, from) {
             let start = view.start_in_file(at);
+            if start.is_some_and(|start| start >= within.end) {
+                return;
+            }
             let end = view.end_in_file(at + pattern.len());
             let range = start.zip(end).map(|(start, end)| start..end);
+            let range =
+                range.filter(|range| within.start <= range.start && range.end <= within.end);
             if let Some(hit) = range.and_then(|range| judge.hit(range))
                 && !visit(hit)
             {

@@ -14,22 +14,23 @@ use super::search::Search;
 use super::searched_file::SearchedFile;
 use super::splice::Splice;
 use super::{
-    Adapted, Applied, EditCause, EditError, EditPart, Edited, PLACES_LIMIT, Tier, anchors, elided,
-    lines, without_bom,
+    Adapted, Applied, EditCause, EditError, EditPart, Edited, EditedFile, PLACES_LIMIT, Tier,
+    anchors, elided, lines,
 };
 use crate::reply::hunk::{Hunk, Sign};
 use crate::reply::text::Text;
 
 /// Applies all hunks to a file, or none.
-pub(super) fn apply<'f>(file: &'f [u8], hunks: &[Hunk<'_>]) -> Result<Edited<'f>, EditError> {
+pub(super) fn apply<'f>(file: EditedFile<'f>, hunks: &[Hunk<'_>]) -> Result<Edited<'f>, EditError> {
     // Git's own diffs have the BOM in the file's first line, others leave it out.
     let mut lines = hunks.iter().flat_map(|hunk| &hunk.lines);
     let text = if lines.any(|(_, line)| line.starts_with('\u{FEFF}')) {
         file
     } else {
-        without_bom(file)
+        file.without_bom()
     };
     let content = SearchedFile::new(text);
+    let (file, text) = (file.bytes, text.bytes);
     let mut before = PreviousHunk::default();
     let bom = &file[..file.len() - text.len()];
     let mut parts = vec![Cow::Borrowed(bom)];
@@ -167,11 +168,17 @@ fn place_by_lines(
         let Some(hit) = hits.pop() else {
             continue;
         };
-        if !hits.is_empty() {
-            return Err(EditCause::Ambiguous { tier, lines });
-        }
+        let (hit, line) = if hits.is_empty() {
+            (hit, lines[0])
+        } else {
+            hits.push(hit);
+            match below_heading(content.bytes, hunk.heading, &hits) {
+                Some(at) => (hits.swap_remove(at), lines[at]),
+                None => return Err(EditCause::Ambiguous { tier, lines }),
+            }
+        };
         if hunk.at_end && !ends_file(&hit, content) {
-            return Err(EditCause::NotAtEnd { line: lines[0] });
+            return Err(EditCause::NotAtEnd { line });
         }
         let hit = search.settled(content, hit);
         let end = hit.line_end.map_or(hit.range.end, |end| end.next);
@@ -188,6 +195,19 @@ fn place_by_lines(
         return Err(EditCause::OutOfOrder { line });
     }
     Err(cause(content, Miss::NotFound, replacement))
+}
+
+/// Of several places the only one that is in what the heading of a hunk begins.
+fn below_heading(file: &[u8], heading: Option<&str>, hits: &[Hit]) -> Option<usize> {
+    // Of more places than are looked for, those that are not known could be in it too.
+    let heading = heading.filter(|_| hits.len() < PLACES_LIMIT)?;
+    let blocks = anchors::blocks(file, &[heading], 0).ok()?;
+    let is_in = |hit: &Hit| {
+        let mut blocks = blocks.iter();
+        blocks.any(|block| block.start <= hit.range.start && hit.range.end <= block.end)
+    };
+    let mut inside = (0..hits.len()).filter(|at| is_in(&hits[*at]));
+    inside.next().filter(|_| inside.next().is_none())
 }
 
 /// The place that the hunk's line number says, moved as the hunk before it was, where its lines stand there. Where no

@@ -19,6 +19,7 @@
 //! | `anchors` | which stretches of the file does a line head? |
 //! | `splice` | which bytes go, and which come, for one replacement? |
 //! | `choice` | at which places can the user have an edit carried out that failed? |
+//! | `refit` | how is a text indented that takes the place of another as a whole? |
 //! | `lines` | where do lines and words start and end? |
 //! | `literal` | where is this very text, without tiers, and what if it is replaced everywhere? |
 
@@ -37,12 +38,14 @@ mod literal;
 pub mod nearest;
 mod occurrences;
 mod pair;
+mod refit;
 mod search;
 mod searched_file;
 mod splice;
 mod view;
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use self::splice::Splice;
 use crate::reply::hunk::Hunk;
@@ -50,6 +53,7 @@ use crate::reply::text::Text;
 
 pub use self::choice::{Choice, apply_at, choices, line_of};
 pub use self::literal::{places, replace_all};
+pub use self::refit::{indented_as, refitted};
 
 /// The line ending that a file uses at a place.
 pub fn newline_at(file: &[u8], at: usize) -> &'static str {
@@ -72,6 +76,69 @@ pub enum Edit<'a> {
     },
     /// Parts of a patch, in the order of the file; all of them are found in the file as it is.
     Hunks(&'a [Hunk<'a>]),
+}
+
+/// A file with the part of it that an edit may change. What is outside of that part is not found.
+#[derive(Debug, Clone, Copy)]
+pub struct EditedFile<'f> {
+    pub bytes: &'f [u8],
+    start: usize,
+    end: usize,
+}
+
+impl<'f> EditedFile<'f> {
+    /// A file of which only this part may be changed.
+    pub fn part(bytes: &'f [u8], within: Range<usize>) -> Self {
+        Self {
+            bytes,
+            start: within.start,
+            end: within.end.min(bytes.len()),
+        }
+    }
+
+    /// The part that may be changed.
+    pub fn within(&self) -> Range<usize> {
+        self.start..self.end
+    }
+
+    /// True if all of it may be changed.
+    pub fn is_whole(&self) -> bool {
+        self.start == 0 && self.end == self.bytes.len()
+    }
+
+    /// The lines of the part, from 1; the last is among them.
+    pub fn lines(&self) -> (usize, usize) {
+        let before_end = self.bytes[..self.end]
+            .strip_suffix(b"\n")
+            .unwrap_or(&self.bytes[..self.end]);
+        (
+            lines::number(self.bytes, self.start),
+            lines::number(self.bytes, before_end.len()),
+        )
+    }
+
+    /// A BOM at the start is not content: what follows it is the start of line 1.
+    fn without_bom(self) -> Self {
+        let bytes = without_bom(self.bytes);
+        let bom = self.bytes.len() - bytes.len();
+        Self {
+            bytes,
+            start: self.start.saturating_sub(bom),
+            end: self.end.saturating_sub(bom),
+        }
+    }
+}
+
+impl<'f> From<&'f [u8]> for EditedFile<'f> {
+    fn from(bytes: &'f [u8]) -> Self {
+        Self::part(bytes, 0..bytes.len())
+    }
+}
+
+impl<'f> From<&'f Vec<u8>> for EditedFile<'f> {
+    fn from(bytes: &'f Vec<u8>) -> Self {
+        bytes.as_slice().into()
+    }
 }
 
 /// The file as the edit leaves it.
@@ -210,6 +277,23 @@ pub enum Doubt {
 }
 
 impl EditCause {
+    /// The lines of the file that it names, counted from 1.
+    pub fn lines(&self) -> Vec<usize> {
+        match self {
+            Self::Ambiguous { lines, .. } | Self::ManyAnchors { lines, .. } => lines.clone(),
+            Self::Unclear { at: line, .. }
+            | Self::NothingChanges { at: line }
+            | Self::NotAtEnd { line }
+            | Self::OutOfOrder { line } => vec![*line],
+            Self::NotFound { applied_at, .. } => applied_at.iter().copied().collect(),
+            Self::Blank
+            | Self::LeftOut { .. }
+            | Self::ElisionsDiffer
+            | Self::NoContext
+            | Self::NoAnchor { .. } => Vec::new(),
+        }
+    }
+
     /// The failure of the first pair, or of the only stretch, whose search text this is.
     fn in_part(self, part: EditPart) -> EditError {
         EditError {
@@ -275,7 +359,11 @@ impl Tier {
 ///
 /// # Errors
 /// Everything that stands in the way, in the order of the edit: at least one error.
-pub fn apply<'f>(file: &'f [u8], edit: &Edit<'_>) -> Result<Edited<'f>, Vec<EditError>> {
+pub fn apply<'f>(
+    file: impl Into<EditedFile<'f>>,
+    edit: &Edit<'_>,
+) -> Result<Edited<'f>, Vec<EditError>> {
+    let file = file.into();
     refuse_blank(edit)?;
     let edited = match edit {
         Edit::Pairs(pairs) => apply_pairs(file, pairs)?,
@@ -287,7 +375,7 @@ pub fn apply<'f>(file: &'f [u8], edit: &Edit<'_>) -> Result<Edited<'f>, Vec<Edit
         Edit::Hunks(hunks) => hunks::apply(file, hunks).map_err(|error| vec![error])?,
     };
     match edited.places.first() {
-        Some(place) if edited.is(file) => {
+        Some(place) if edited.is(file.bytes) => {
             let part = match edit {
                 Edit::Hunks(_) => EditPart::Hunk,
                 Edit::Pairs(_) | Edit::Stretch { .. } => EditPart::Search,
@@ -314,15 +402,19 @@ fn refuse_blank(edit: &Edit<'_>) -> Result<(), Vec<EditError>> {
 }
 
 fn apply_pairs<'f>(
-    file: &'f [u8],
+    file: EditedFile<'f>,
     pairs: &[(Text<'_>, Text<'_>)],
 ) -> Result<Edited<'f>, Vec<EditError>> {
-    let mut parts = vec![Cow::Borrowed(file)];
+    let mut parts = vec![Cow::Borrowed(file.bytes)];
+    let behind = file.bytes.len() - file.end;
     let mut places = Vec::with_capacity(pairs.len());
     let mut errors: Vec<EditError> = Vec::new();
     for (index, &(search, replacement)) in pairs.iter().enumerate() {
         let content = in_one_piece(parts);
-        let text = without_bom(&content);
+        // What is behind the part stays as it is, so the part ends where that begins.
+        let within = file.start..content.len() - behind;
+        let now = EditedFile::part(&content, within).without_bom();
+        let text = now.bytes;
         let failed = |cause| EditError {
             pair: index + 1,
             part: EditPart::Search,
@@ -331,7 +423,7 @@ fn apply_pairs<'f>(
         if let Some(line) = elided::left_out(text, search.text, replacement) {
             errors.push(failed(EditCause::LeftOut { line }));
         }
-        parts = match pair::replace(text, search, replacement, None) {
+        parts = match pair::replace(now, search, replacement, None) {
             Ok(splice) => {
                 places.push(splice.applied);
                 match content {
@@ -360,20 +452,20 @@ fn apply_pairs<'f>(
 }
 
 fn apply_stretch<'f>(
-    file: &'f [u8],
+    file: EditedFile<'f>,
     head: Text<'_>,
     tail: Text<'_>,
     replacement: Text<'_>,
 ) -> Result<Edited<'f>, Vec<EditError>> {
-    let text = without_bom(file);
+    let text = file.without_bom();
     let known = [head.text, "\n", tail.text].concat();
-    let left_out = elided::left_out(text, &known, replacement);
+    let left_out = elided::left_out(text.bytes, &known, replacement);
     let left_out = left_out.map(|line| EditCause::LeftOut { line }.in_part(EditPart::Head));
     match (
         pair::replace_stretch(text, head, tail, replacement),
         left_out,
     ) {
-        (Ok(splice), None) => Ok(Edited::by(splice, file)),
+        (Ok(splice), None) => Ok(Edited::by(splice, file.bytes)),
         (done, left_out) => Err(left_out.into_iter().chain(done.err()).collect()),
     }
 }

@@ -7,18 +7,40 @@ use super::hit::{Hit, Judge};
 use super::search::Search;
 use super::searched_file::SearchedFile;
 use super::splice::Splice;
-use super::{Doubt, EditCause, EditError, EditPart, PLACES_LIMIT, Tier, elided, lines};
+use super::{Doubt, EditCause, EditError, EditPart, EditedFile, PLACES_LIMIT, Tier, elided, lines};
 use crate::reply::dialects::block::is_fence;
 use crate::reply::text::Text;
 
 /// Replaces a text where it stands once, or of several places in the one that starts on `line`.
 pub(super) fn replace(
-    file: &[u8],
+    file: EditedFile<'_>,
+    search: Text<'_>,
+    replacement: Text<'_>,
+    line: Option<usize>,
+) -> Result<Splice, EditCause> {
+    stays_inside(file, replace_anywhere(file, search, replacement, line)?)
+}
+
+/// Refuses to change more than the part of a file that may be changed, as blank lines beside a place could be.
+fn stays_inside(file: EditedFile<'_>, splice: Splice) -> Result<Splice, EditCause> {
+    let within = file.within();
+    if within.start <= splice.range.start && splice.range.end <= within.end {
+        return Ok(splice);
+    }
+    Err(EditCause::NotFound {
+        not_utf8: false,
+        applied_at: None,
+    })
+}
+
+fn replace_anywhere(
+    file: EditedFile<'_>,
     search: Text<'_>,
     replacement: Text<'_>,
     line: Option<usize>,
 ) -> Result<Splice, EditCause> {
     let content = SearchedFile::new(file);
+    let file = file.bytes;
     let searched = Search {
         line,
         ..Search::new(search)
@@ -147,7 +169,7 @@ fn half_damaged(at: usize) -> EditCause {
 
 /// Replaces the text from the one place of a head to the one place of a tail behind it.
 pub(super) fn replace_stretch(
-    file: &[u8],
+    file: EditedFile<'_>,
     head: Text<'_>,
     tail: Text<'_>,
     replacement: Text<'_>,
@@ -178,12 +200,13 @@ pub(super) fn replace_stretch(
 }
 
 fn stretch(
-    file: &[u8],
+    file: EditedFile<'_>,
     head: Text<'_>,
     tail: Text<'_>,
     replacement: Text<'_>,
 ) -> Result<Splice, EditError> {
     let content = SearchedFile::new(file);
+    let (part, file) = (file, file.bytes);
     let failed = |part, miss| cause(&content, miss, replacement).in_part(part);
     // A head or tail may cut words in either form.
     let [head, tail] = [head, tail].map(|text| Search {
@@ -202,6 +225,7 @@ fn stretch(
     let last = last.map_err(|miss| failed(EditPart::Tail, miss))?;
     Splice::stretch(file, &first, head.body, &last, tail.body, replacement)
         .and_then(|splice| splice.refuse_nothing(file))
+        .and_then(|splice| stays_inside(part, splice))
         .map_err(|cause| cause.in_part(EditPart::Head))
 }
 

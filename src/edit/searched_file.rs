@@ -1,23 +1,27 @@
 //! A file that is searched, with what is worked out about it once, when a tier first asks.
 
 use std::cell::OnceCell;
+use std::ops::Range;
 
 use memchr::{memchr, memchr_iter};
 
-use super::Tier;
 use super::view::View;
+use super::{EditedFile, Tier};
 
 pub(super) struct SearchedFile<'f> {
     pub(super) bytes: &'f [u8],
+    /// The part of it in which places count.
+    pub(super) within: Range<usize>,
     is_text: OnceCell<bool>,
     views: [OnceCell<Option<View<'f>>>; Tier::ALL.len()],
     line_starts: OnceCell<Vec<usize>>,
 }
 
 impl<'f> SearchedFile<'f> {
-    pub(super) fn new(bytes: &'f [u8]) -> Self {
+    pub(super) fn new(file: EditedFile<'f>) -> Self {
         Self {
-            bytes,
+            bytes: file.bytes,
+            within: file.within(),
             is_text: OnceCell::new(),
             views: Default::default(),
             line_starts: OnceCell::new(),

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
+use super::context::ContextLevel;
 use super::hunk::Hunk;
 use super::text::{Form, Text};
 use crate::text::language::Language;
@@ -23,6 +24,7 @@ pub enum Command {
     MakeFolder,
     RemoveFolder,
     Read,
+    Outline,
     List,
     Grep,
     Glob,
@@ -39,7 +41,7 @@ pub enum Command {
 }
 
 /// The names of each command, in the order of the reference. The main one is first; the others are what models wrote unasked.
-const NAMES: [(Command, &[&str]); 23] = [
+const NAMES: [(Command, &[&str]); 24] = [
     (Command::Edit, &["edit", "replace", "patch"]),
     (Command::Overwrite, &["overwrite", "write", "create"]),
     (Command::Append, &["append", "add"]),
@@ -56,6 +58,7 @@ const NAMES: [(Command, &[&str]); 23] = [
         &["rmdir", "delete-folder", "delete-directory", "delete-dir"],
     ),
     (Command::Read, &["read", "cat", "view", "show"]),
+    (Command::Outline, &["outline", "symbols", "skeleton"]),
     (Command::List, &["ls", "list", "dir"]),
     (Command::Grep, &["grep", "search", "rg"]),
     (Command::Glob, &["glob", "find"]),
@@ -195,6 +198,12 @@ pub enum Action<'t> {
         #[serde(skip)]
         is_lenient: bool,
     },
+    Outline {
+        /// Files and folders.
+        paths: Vec<Cow<'t, str>>,
+        /// Only what other files can use.
+        only_public: bool,
+    },
     List {
         /// Nothing: the root.
         path: Option<Cow<'t, str>>,
@@ -242,6 +251,9 @@ pub enum ContextTask<'t> {
         paths: Vec<Cow<'t, str>>,
         /// `N` or `A-B`; nothing: all.
         lines: Option<Cow<'t, str>>,
+        /// Nothing: in full, or as it is in the set.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        level: Option<ContextLevel>,
     },
     Remove {
         paths: Vec<Cow<'t, str>>,
@@ -266,6 +278,7 @@ impl Action<'_> {
             Self::MakeFolder { .. } => Command::MakeFolder,
             Self::RemoveFolder { .. } => Command::RemoveFolder,
             Self::Read { .. } => Command::Read,
+            Self::Outline { .. } => Command::Outline,
             Self::List { .. } => Command::List,
             Self::Grep { .. } => Command::Grep,
             Self::Glob { .. } => Command::Glob,
@@ -284,6 +297,7 @@ impl Action<'_> {
         !matches!(
             self,
             Self::Read { .. }
+                | Self::Outline { .. }
                 | Self::List { .. }
                 | Self::Grep { .. }
                 | Self::Glob { .. }
@@ -316,15 +330,14 @@ impl Action<'_> {
             | Self::MakeFolder { path }
             | Self::RemoveFolder { path } => path.as_ref().into(),
             Self::ReplaceLines { path, lines, .. } => format!("{path}:{lines}").into(),
-            Self::Read { paths, lines, .. } | Self::Context(ContextTask::Add { paths, lines }) => {
-                match lines {
-                    Some(lines) => format!("{}:{lines}", files(paths)).into(),
-                    None => files(paths).into(),
-                }
-            }
-            Self::ReplaceAll { paths, .. } | Self::Context(ContextTask::Remove { paths }) => {
-                files(paths).into()
-            }
+            Self::Read { paths, lines, .. }
+            | Self::Context(ContextTask::Add { paths, lines, .. }) => match lines {
+                Some(lines) => format!("{}:{lines}", files(paths)).into(),
+                None => files(paths).into(),
+            },
+            Self::Outline { paths, .. }
+            | Self::ReplaceAll { paths, .. }
+            | Self::Context(ContextTask::Remove { paths }) => files(paths).into(),
             Self::List { path } => path.as_deref().unwrap_or(".").into(),
             Self::Grep { pattern, path, .. } | Self::Glob { pattern, path } => match path {
                 Some(path) => format!("{pattern} in {path}").into(),

@@ -1,59 +1,156 @@
-//! The files that a chat works with: a set of paths, each whole or some of its lines. Reads no file.
+//! The files that a chat works with: a set of paths, each with what of it is shown. Reads no file.
 
 use serde::{Deserialize, Serialize};
 
+use crate::code::MARK;
 use crate::text::lines::LineRange;
+use crate::text::{size, tokens};
 
-/// Files by their paths, in the order in which they came.
+/// Entries by their paths, in the order in which they came.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContextSet {
-    pub files: Vec<ContextFile>,
+    pub files: Vec<ContextEntry>,
 }
 
-/// One of them.
+/// One of them: a file, a folder, a glob, or a definition in a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ContextFile {
+pub struct ContextEntry {
     /// Relative to the root.
     pub path: String,
-    /// First and last lines, in order and apart from each other; none for the whole file.
+    /// The names of a definition in that file, as an address has them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub names: Option<String>,
+    /// First and last lines, in order and apart from each other; none for all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     lines: Vec<(usize, usize)>,
+    #[serde(default, skip_serializing_if = "ContextLevel::is_full")]
+    pub level: ContextLevel,
 }
 
-impl ContextSet {
-    /// Puts a file in, or some lines of it: it takes nothing out, so what is in whole stays whole.
-    pub fn add(&mut self, path: &str, lines: Option<LineRange>) {
-        let lines = lines.into_iter().map(|lines| (lines.first, lines.last));
-        let lines: Vec<(usize, usize)> = lines.collect();
-        match self.files.iter_mut().find(|file| file.path == path) {
-            None => self.files.push(ContextFile {
-                path: path.to_owned(),
-                lines,
-            }),
-            Some(file) if file.lines.is_empty() || lines.is_empty() => file.lines.clear(),
-            Some(file) => file.lines = joined(file.lines.iter().copied().chain(lines).collect()),
+/// The part of a file that the chat sees; the fuller comes first.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ContextLevel {
+    #[default]
+    Full,
+    /// Its definitions, each in a line.
+    Outline,
+    /// Its path and size only.
+    Name,
+}
+
+impl ContextLevel {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Full, Self::Outline, Self::Name];
+
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Outline => "outline",
+            Self::Name => "name",
         }
     }
 
-    /// Takes a file out. Returns true if it was in.
-    pub fn remove(&mut self, path: &str) -> bool {
+    /// Reads its word, in any letter case.
+    pub fn parse(word: &str) -> Option<Self> {
+        let word = word.trim();
+        let mut all = Self::ALL.into_iter();
+        all.find(|level| level.word().eq_ignore_ascii_case(word))
+    }
+
+    fn is_full(&self) -> bool {
+        *self == Self::Full
+    }
+}
+
+impl ContextSet {
+    /// Puts an entry in, or some lines of it: it takes nothing out, so what is in whole stays whole. A level is that of the
+    /// whole entry.
+    pub fn add(
+        &mut self,
+        path: &str,
+        names: Option<&str>,
+        lines: Option<LineRange>,
+        level: Option<ContextLevel>,
+    ) {
+        let lines = lines.into_iter().map(|lines| (lines.first, lines.last));
+        let lines: Vec<(usize, usize)> = lines.collect();
+        let is_it =
+            |entry: &&mut ContextEntry| entry.path == path && entry.names.as_deref() == names;
+        match self.files.iter_mut().find(is_it) {
+            None => self.files.push(ContextEntry {
+                path: path.to_owned(),
+                names: names.map(str::to_owned),
+                lines,
+                level: level.unwrap_or_default(),
+            }),
+            Some(entry) => {
+                if entry.lines.is_empty() || lines.is_empty() {
+                    entry.lines.clear();
+                } else {
+                    let all = entry.lines.iter().copied().chain(lines);
+                    entry.lines = joined(all.collect());
+                }
+                // Lines have no outline.
+                entry.level = match level {
+                    None if entry.lines.is_empty() => entry.level,
+                    level => level.unwrap_or_default(),
+                };
+            }
+        }
+    }
+
+    /// Takes out all of a path, or the definition in it that is named. Returns true if it was in.
+    pub fn remove(&mut self, path: &str, names: Option<&str>) -> bool {
         let before = self.files.len();
-        self.files.retain(|file| file.path != path);
+        self.files.retain(|entry| {
+            entry.path != path || names.is_some() && entry.names.as_deref() != names
+        });
         self.files.len() < before
     }
 }
 
-impl ContextFile {
-    /// The ranges of lines; none for the whole file.
+impl ContextEntry {
+    /// Returns an entry with some lines, or all.
+    pub fn new(path: &str, names: Option<&str>, lines: Option<LineRange>) -> Self {
+        Self {
+            path: path.to_owned(),
+            names: names.map(str::to_owned),
+            lines: lines.into_iter().map(|it| (it.first, it.last)).collect(),
+            level: ContextLevel::default(),
+        }
+    }
+
+    /// The ranges of lines; none for all.
     pub fn lines(&self) -> impl Iterator<Item = LineRange> {
         let lines = self.lines.iter().copied();
         lines.map(|(first, last)| LineRange { first, last })
     }
 
-    /// The ranges as text, `1-20,40`; `None` for the whole file.
+    /// The ranges as text, `1-20,40`; `None` for all.
     pub fn lines_text(&self) -> Option<String> {
         let texts: Vec<String> = self.lines().map(|lines| range_text(&lines)).collect();
         (!texts.is_empty()).then(|| texts.join(","))
+    }
+
+    /// True for lines of a file, or a definition in it.
+    pub fn is_part(&self) -> bool {
+        self.names.is_some() || !self.lines.is_empty()
+    }
+
+    /// Its path, with the names of a definition.
+    pub fn name(&self) -> String {
+        let names = self.names.as_ref();
+        let names = names.map_or(String::new(), |names| format!("{MARK}{names}"));
+        format!("{}{names}", self.path)
+    }
+
+    /// The entry as a person writes it: `src/app.rs`, `src/app.rs:1-20,40`, `src/app.rs@@Widget`.
+    pub fn text(&self) -> String {
+        let lines = self.lines_text();
+        let lines = lines.map_or(String::new(), |lines| format!(":{lines}"));
+        format!("{}{lines}", self.name())
     }
 }
 
@@ -84,32 +181,30 @@ pub struct Amount {
     pub files: usize,
     pub lines: usize,
     pub bytes: usize,
+    /// About as many as an LLM makes of it.
+    pub tokens: usize,
 }
 
 impl Amount {
-    /// Counts a text in.
-    pub fn add(&mut self, text: &str) {
+    /// Counts a text in, which has so many tokens.
+    pub fn add(&mut self, text: &str, tokens: usize) {
         self.lines += text.lines().count();
         self.bytes += text.len();
+        self.tokens += tokens;
     }
 
-    /// The number of tokens that an LLM makes of it, about.
-    pub fn tokens(&self) -> usize {
-        self.bytes.div_ceil(4)
-    }
-
-    /// As words: `3 files, 120 lines, 4.1 KiB, about 1050 tokens`.
+    /// As words: `3 files, 120 lines, 4.1 KiB, ≈ 1,050 tokens`.
     pub fn text(&self) -> String {
         let counted = |number, what| match number {
             1 => format!("1 {what}"),
-            _ => format!("{number} {what}s"),
+            _ => format!("{} {what}s", size::grouped(number as u64)),
         };
         format!(
-            "{}, {}, {}, about {}",
+            "{}, {}, {}, {}",
             counted(self.files, "file"),
             counted(self.lines, "line"),
-            crate::text::size::show(self.bytes as u64),
-            counted(self.tokens(), "token"),
+            size::show(self.bytes as u64),
+            tokens::show(self.tokens),
         )
     }
 }
@@ -121,7 +216,8 @@ mod tests {
     fn set(adds: &[(&str, Option<&str>)]) -> Vec<(String, Option<String>)> {
         let mut set = ContextSet::default();
         for (path, lines) in adds {
-            set.add(path, lines.map(|lines| LineRange::parse(lines).unwrap()));
+            let lines = lines.map(|lines| LineRange::parse(lines).unwrap());
+            set.add(path, None, lines, None);
         }
         let files = set.files.iter();
         files
@@ -149,17 +245,58 @@ mod tests {
     }
 
     #[test]
-    fn a_set_survives_being_written() {
+    fn a_set_survives_being_written_and_older_ones_are_read() {
         let mut set = ContextSet::default();
-        set.add("a", None);
-        set.add("b \"c\"", LineRange::parse("3-4").ok());
+        set.add("a", None, None, None);
+        set.add("b \"c\"", None, LineRange::parse("3-4").ok(), None);
         let text = serde_json::to_string(&set).unwrap();
         assert_eq!(
             text,
             r#"{"files":[{"path":"a"},{"path":"b \"c\"","lines":[[3,4]]}]}"#
         );
         assert_eq!(serde_json::from_str::<ContextSet>(&text).unwrap(), set);
-        assert!(set.remove("a"));
-        assert!(!set.remove("a"));
+        set.add("src", None, None, Some(ContextLevel::Outline));
+        set.add("a", Some("f"), None, None);
+        let text = serde_json::to_string(&set).unwrap();
+        assert!(
+            text.ends_with(r#"{"path":"src","level":"outline"},{"path":"a","names":"f"}]}"#),
+            "{text}"
+        );
+        assert_eq!(serde_json::from_str::<ContextSet>(&text).unwrap(), set);
+        assert!(set.remove("a", Some("f")) && !set.remove("a", Some("f")));
+        assert!(set.remove("a", None) && !set.remove("a", None));
+    }
+
+    #[test]
+    fn the_last_level_that_is_named_holds() {
+        let level = |adds: &[(Option<&str>, Option<ContextLevel>)]| {
+            let mut set = ContextSet::default();
+            for (lines, level) in adds {
+                let lines = lines.map(|lines| LineRange::parse(lines).unwrap());
+                set.add("a", None, lines, *level);
+            }
+            set.files[0].level
+        };
+        let outline = Some(ContextLevel::Outline);
+        assert_eq!(level(&[(None, outline)]), ContextLevel::Outline);
+        assert_eq!(
+            level(&[(None, outline), (None, None)]),
+            ContextLevel::Outline
+        );
+        assert_eq!(
+            level(&[(None, outline), (None, Some(ContextLevel::Full))]),
+            ContextLevel::Full
+        );
+        assert_eq!(
+            level(&[(Some("1"), None), (None, outline)]),
+            ContextLevel::Outline
+        );
+        for level in ContextLevel::ALL {
+            assert_eq!(
+                ContextLevel::parse(&level.word().to_uppercase()),
+                Some(level)
+            );
+        }
+        assert_eq!(ContextLevel::parse("whole"), None);
     }
 }

@@ -38,6 +38,8 @@ pub struct Hunk<'t> {
     /// Lines above it by which it is to be found, each behind the one before (the texts behind `@@` in the format of
     /// Codex).
     pub below: Vec<&'t str>,
+    /// The line that the patch says it is below, as git names a function behind `@@`. It tells places apart and finds none.
+    pub heading: Option<&'t str>,
     /// It is at the end of the file.
     pub at_end: bool,
     /// True if the file is to end in a newline, false if it is not; nothing where the patch does not say.

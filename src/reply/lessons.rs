@@ -55,6 +55,10 @@ pub fn lesson(command: Command) -> Option<Lesson> {
             "<task><path>src/app.py</path><c lines=\"1-120\" numbered=\"yes\">read</c></task>",
             "shows a file, or several with a `<path>` for each; `lines` and `numbered` are optional",
         ),
+        Command::Outline => (
+            "<task><path>src/app.py</path><c public=\"yes\">outline</c></task>",
+            "lists the definitions of files and folders with their lines; `public` is optional",
+        ),
         Command::List => (
             "<task><path>src</path><c>ls</c></task>",
             "lists a folder; without a `<path>`, the project folder",
@@ -74,7 +78,8 @@ pub fn lesson(command: Command) -> Option<Lesson> {
         ),
         Command::ContextAdd => (
             "<task><path>src/app.py</path><c lines=\"1-120\">context-add</c></task>",
-            "adds files, or lines of one, to the set that I give to each chat",
+            "adds files, lines of one, folders or globs to the set that I give to each chat; `level=\"outline\"` for \
+            the definitions only, `name` for the path",
         ),
         Command::ContextRemove => (
             "<task><path>src/app.py</path><c>context-remove</c></task>",

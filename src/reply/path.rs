@@ -73,6 +73,11 @@ pub enum PathError {
     LineBreak(String),
     #[error("`{path}` is outside {root}: use a path relative to that folder")]
     Outside { path: String, root: String },
+    #[error(
+        "`{0}` is a part of a file, and only whole files and folders can be deleted or moved: edit the file, with an empty \
+         replacement to take the part out"
+    )]
+    Part(String),
     #[error("`{path}` is in `.git`, which clada never touches: use an exec task with git")]
     Git { path: String },
 }

@@ -3,11 +3,10 @@
 use std::ops::Range;
 use std::path::PathBuf;
 
-use super::repair::{self, EditMiss, Help, MissReason, NotShown};
+use super::repair::{self, EditMiss, FailedPlace, Help, MissReason};
 use super::section::Section;
 use super::wording;
 use crate::edit::{Edit, EditCause, EditError};
-use crate::reply::path::RelPath;
 
 /// A file that an edit searched in vain.
 #[derive(Debug)]
@@ -33,34 +32,27 @@ enum Aid {
 }
 
 impl FailedEdit {
-    /// Explains these errors of an edit. `text` is the file's text, or the line that is shown instead of it.
-    pub fn new(
-        errors: &[EditError],
-        edit: &Edit<'_>,
-        rel: &RelPath,
-        place: PathBuf,
-        content: &[u8],
-        text: Result<&str, NotShown>,
-    ) -> Self {
+    /// Explains these errors of an edit.
+    pub fn new(errors: &[EditError], edit: &Edit<'_>, place: FailedPlace<'_>) -> Self {
         let pairs = match edit {
             Edit::Pairs(pairs) => pairs.len(),
             Edit::Hunks(hunks) => hunks.len(),
             Edit::Stretch { .. } => 1,
         };
         let miss = |error: &EditError| {
-            let help = match &text {
-                Ok(text) => repair::explain(error, edit, rel.as_str(), text),
+            let help = match &place.text {
+                Ok(text) => repair::explain(error, edit, &place, text),
                 Err(_) => Help::default(),
             };
-            (EditMiss::of(error, edit, content), Aid::Help(help))
+            (EditMiss::of(error, edit, &place), Aid::Help(help))
         };
         Self {
-            place,
-            name: rel.to_string(),
-            content: content.to_vec(),
             misses: errors.iter().map(miss).collect(),
+            name: place.rel.to_string(),
+            content: place.target.bytes.to_vec(),
+            place: place.place,
             pairs,
-            withheld: text.err().map(|why| why.to_string()),
+            withheld: place.text.err().map(|why| why.to_string()),
         }
     }
 

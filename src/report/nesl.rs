@@ -35,6 +35,7 @@ fn says_more(action: &Action<'_>) -> bool {
         Action::Exec { .. }
             | Action::MakeFolder { .. }
             | Action::RemoveFolder { .. }
+            | Action::Outline { .. }
             | Action::List { .. }
             | Action::Grep { .. }
             | Action::Glob { .. }

@@ -1,16 +1,19 @@
 //! The text that helps an LLM to repair a failed edit: where the text nearly is, how it differs, and what the file says there.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
+use std::path::PathBuf;
 
 use similar::{DiffOp, DiffTag, TextDiff};
 
 use super::chat::lines::joined;
 use super::section::{Section, Stretch};
+use crate::code::{MARK, Outline, OutlineStyle};
 use crate::edit::habit::{Habit, habit};
-use crate::edit::nearest::nearest;
-use crate::edit::{self, Edit, EditCause, EditError, EditPart};
+use crate::edit::nearest::{Nearest, nearest};
+use crate::edit::{self, Edit, EditCause, EditError, EditPart, EditedFile};
+use crate::reply::path::RelPath;
 
 /// A file of up to so many lines is shown whole.
 const WHOLE: usize = 200;
@@ -23,6 +26,8 @@ const MOST_APART: usize = 30;
 /// Lines shown before and after those that an edit has written, and how many of all.
 const BESIDE: usize = 3;
 const WRITTEN: usize = 100;
+/// The most lines of an outline that are shown.
+const OUTLINE: usize = 200;
 /// No more than this of a line is shown.
 const LINE: usize = 400;
 /// The largest file whose earlier state is compared with it, and when there is enough to see of that, in bytes.
@@ -58,6 +63,73 @@ pub struct EditMiss {
     pub error: EditError,
     /// The reason, if more is known than the error says.
     pub why: Option<MissReason>,
+    /// The definitions that the lines of the error are in.
+    pub within: LineNames,
+    /// The part of the file that was searched, where that was not all of it.
+    pub part: Option<SearchedPart>,
+}
+
+/// The full names of the definitions that lines of a file are in, by the lines.
+pub type LineNames = BTreeMap<usize, LineName>;
+
+/// A definition that a line is in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LineName {
+    /// As its language writes it: `Widget::draw`.
+    pub full: String,
+    /// The address of it: `src/app.rs@@Widget@@draw`.
+    pub address: String,
+}
+
+/// A part of a file that an edit was looked for in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SearchedPart {
+    /// Its full name.
+    pub name: String,
+    /// Its first and its last line.
+    pub lines: (usize, usize),
+    /// The lines outside of it where the edit could be done.
+    pub elsewhere: Vec<usize>,
+}
+
+/// An edit and the file that it fails in.
+pub struct FailedPlace<'f> {
+    /// As the reply names it, without links.
+    pub rel: &'f RelPath,
+    /// The file's real path.
+    pub place: PathBuf,
+    /// The content, and the part that was searched.
+    pub target: EditedFile<'f>,
+    /// The text, or the reason why it is not shown.
+    pub text: Result<&'f str, NotShown>,
+    /// The definitions, where they are known.
+    pub outline: Option<&'f Outline>,
+    /// The full name of the part that was searched, where that was not all.
+    pub part: Option<String>,
+}
+
+impl FailedPlace<'_> {
+    /// The definition that a line is in.
+    fn name_of(&self, line: usize) -> Option<LineName> {
+        let outline = self.outline?;
+        let at = outline.at_line(line, self.target.bytes)?;
+        Some(LineName {
+            full: outline.full_name(at),
+            address: format!("{}{MARK}{}", self.rel, outline.short_names(at)),
+        })
+    }
+
+    /// The part that was searched in vain.
+    fn searched_part(&self, edit: &Edit<'_>) -> Option<SearchedPart> {
+        let name = self.part.clone()?;
+        let elsewhere = edit::apply(self.target.bytes, edit);
+        let places = elsewhere.map(|edited| edited.places).unwrap_or_default();
+        Some(SearchedPart {
+            name,
+            lines: self.target.lines(),
+            elsewhere: places.iter().map(|place| place.line).collect(),
+        })
+    }
 }
 
 /// The reason why a text is not found.
@@ -82,22 +154,29 @@ pub struct Help {
 
 impl EditMiss {
     /// An error with what is seen from the edit and the file: an earlier state of that is not asked for.
-    pub fn of(error: &EditError, edit: &Edit<'_>, file: &[u8]) -> Self {
+    pub fn of(error: &EditError, edit: &Edit<'_>, place: &FailedPlace<'_>) -> Self {
         let text = match error.cause {
             EditCause::NotFound {
                 applied_at: None, ..
-            } => std::str::from_utf8(file).ok(),
+            } => std::str::from_utf8(place.target.bytes).ok(),
             _ => None,
         };
         let is_taken = || match (edit, alone(error, edit)) {
-            (Edit::Pairs(_), Some(alone)) => edit::apply(file, &alone).is_ok(),
+            (Edit::Pairs(_), Some(alone)) => edit::apply(place.target, &alone).is_ok(),
             _ => false,
         };
         let why = text.and_then(|_| is_taken().then_some(MissReason::TakenAway));
         let why = why.or_else(|| Some(MissReason::Habit(habit(&searched(error, edit), text?)?)));
+        let part = place.searched_part(edit);
+        let lines = error.cause.lines().into_iter();
+        let lines = lines.chain(part.iter().flat_map(|part| part.elsewhere.iter().copied()));
         Self {
             error: error.clone(),
             why,
+            within: lines
+                .filter_map(|line| Some((line, place.name_of(line)?)))
+                .collect(),
+            part,
         }
     }
 
@@ -115,22 +194,26 @@ impl EditMiss {
 }
 
 /// Explains what is known about a text of an edit that cannot be done in this file.
-pub fn explain(error: &EditError, edit: &Edit<'_>, path: &str, text: &str) -> Help {
+pub fn explain(error: &EditError, edit: &Edit<'_>, place: &FailedPlace<'_>, text: &str) -> Help {
     let at = |line: &usize| Help {
         said: String::new(),
         lines: Some(line - 1..*line),
     };
     let said = |said: String| Help { said, lines: None };
+    let name_of = |line| place.name_of(line);
     match &error.cause {
         EditCause::Blank
         | EditCause::NoContext
         | EditCause::NoAnchor { .. }
         | EditCause::LeftOut { .. }
         | EditCause::ElisionsDiffer => Help::default(),
-        EditCause::ManyAnchors { lines, .. } => said(places(text, lines, 1)),
-        EditCause::Ambiguous { lines, .. } => {
-            said(places(text, lines, searched(error, edit).lines().count()))
-        }
+        EditCause::ManyAnchors { lines, .. } => said(places(&name_of, text, lines, 1)),
+        EditCause::Ambiguous { lines, .. } => said(places(
+            &name_of,
+            text,
+            lines,
+            searched(error, edit).lines().count(),
+        )),
         EditCause::NotAtEnd { line }
         | EditCause::OutOfOrder { line }
         | EditCause::Unclear { at: line, .. }
@@ -141,7 +224,7 @@ pub fn explain(error: &EditError, edit: &Edit<'_>, path: &str, text: &str) -> He
         } => at(line),
         EditCause::NotFound {
             applied_at: None, ..
-        } => not_found(&searched(error, edit), path, text),
+        } => not_found(&searched(error, edit), place, text),
     }
 }
 
@@ -292,9 +375,20 @@ fn alone<'e>(error: &EditError, edit: &Edit<'e>) -> Option<Edit<'e>> {
     }
 }
 
-fn not_found(search: &str, path: &str, text: &str) -> Help {
-    let Some(near) = nearest(text, search) else {
-        let look = if text.lines().count() > WHOLE {
+fn not_found(search: &str, place: &FailedPlace<'_>, text: &str) -> Help {
+    let path = place.rel.as_str();
+    let Some(near) = nearest_in(place, search, text) else {
+        let is_long = text.lines().count() > WHOLE;
+        if is_long && let Some(outline) = place.outline.filter(|it| !it.definitions.is_empty()) {
+            return Help {
+                said: format!(
+                    "nothing in {path} is similar. Its outline (`read` shows one of these as `{path}{MARK}NAME`):\n{}\n",
+                    outline_shown(outline)
+                ),
+                lines: None,
+            };
+        }
+        let look = if is_long {
             format!(" Look at the file first: exec `grep -n WORD {path}`, `sed -n 1,200p {path}`.")
         } else {
             String::new()
@@ -310,6 +404,9 @@ fn not_found(search: &str, path: &str, text: &str) -> Help {
         (first, last) if first >= last => format!("nearest place: line {first}"),
         (first, last) => format!("nearest place: lines {first}-{last}"),
     };
+    if let Some(name) = place.name_of(near.lines.start + 1) {
+        shown += &format!(", in `{}`", name.full);
+    }
     if let Some((wanted, is)) = near.first_difference {
         shown += &format!(
             "; the first line that differs is line {}\n  search: {}\n  file:   {}",
@@ -348,8 +445,43 @@ fn searched<'e>(error: &EditError, edit: &Edit<'e>) -> Cow<'e, str> {
     }
 }
 
+/// The place that is most like a text: in the part that was searched or, where nothing is like it there, anywhere.
+fn nearest_in(place: &FailedPlace<'_>, search: &str, text: &str) -> Option<Nearest> {
+    let within = place.target.within();
+    let part = text
+        .get(within.clone())
+        .filter(|_| !place.target.is_whole());
+    let in_part = part.and_then(|part| nearest(part, search)).map(|near| {
+        let before = memchr::memchr_iter(b'\n', &text.as_bytes()[..within.start]).count();
+        Nearest {
+            lines: near.lines.start + before..near.lines.end + before,
+            first_difference: near
+                .first_difference
+                .map(|(wanted, is)| (wanted, is + before)),
+        }
+    });
+    in_part.or_else(|| nearest(text, search))
+}
+
+/// An outline as far as it is shown.
+pub fn outline_shown(outline: &Outline) -> String {
+    let text = outline.text(OutlineStyle::default());
+    let all = text.lines().count();
+    let shown = text.lines().take(OUTLINE);
+    let mut shown: String = shown.map(|line| format!("{line}\n")).collect();
+    if all > OUTLINE {
+        shown += &format!("… and {} more\n", all - OUTLINE);
+    }
+    shown
+}
+
 /// Places of a text of so many lines, each with as many lines around it as tell them apart.
-fn places(text: &str, lines: &[usize], length: usize) -> String {
+fn places(
+    name_of: &dyn Fn(usize) -> Option<LineName>,
+    text: &str,
+    lines: &[usize],
+    length: usize,
+) -> String {
     let all: Vec<&str> = text.lines().collect();
     let places = &lines[..lines.len().min(PLACES)];
     let window = |line: usize, more: usize| {
@@ -368,7 +500,9 @@ fn places(text: &str, lines: &[usize], length: usize) -> String {
         let stretch: String = window
             .map(|index| format!("{:>6}: {}\n", index + 1, clipped(all[index])))
             .collect();
-        format!("line {line}:\n{stretch}")
+        let name = name_of(*line);
+        let name = name.map_or(String::new(), |name| format!(", in `{}`", name.full));
+        format!("line {line}{name}:\n{stretch}")
     });
     shown.collect()
 }
@@ -483,12 +617,12 @@ mod tests {
         let block = |name: &str| format!("{name}\n{}", "same\n".repeat(6));
         let text = block("one") + &block("two");
         // Two lines around each are alike, three tell them apart.
-        let said = places(&text, &[4, 11], 1);
+        let said = places(&|_| None, &text, &[4, 11], 1);
         let expected =
             "line 4:\n     1: one\n     2: same\n     3: same\n     4: same\n     5: same\n";
         assert!(said.starts_with(expected), "{said}");
         assert!(said.contains("line 11:\n     8: two\n"), "{said}");
-        let alike = places(&"same\n".repeat(300), &[100, 200], 2);
+        let alike = places(&|_| None, &"same\n".repeat(300), &[100, 200], 2);
         assert_eq!(alike.lines().count(), 2 * (1 + 2 + 2 * MOST_APART));
     }
 

@@ -4,11 +4,14 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::ops::Range;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
+use clada::code::CodeLanguage;
 use clada::reply::scan::scan;
 use clada::reply::task::{Action, Replacement};
+use clada::world::syntax;
 
 use crate::cases;
 use crate::harness::{Project, skip};
@@ -44,6 +47,148 @@ fn the_history_of_this_repository() {
         before = after;
     }
     assert!(!before.is_empty(), "an empty history");
+}
+
+/// The same for the last commits, where each edit names the definition that it is in and no more text than is unique there.
+/// `COMMITS=500` goes back further.
+#[test]
+fn the_last_commits_by_addresses() {
+    let most = std::env::var("COMMITS").map_or(10, |most| most.parse().expect("a number"));
+    let commits = git(&["rev-list", "--first-parent", &format!("-{most}"), "HEAD"]);
+    let Some(commits) = commits else {
+        skip("these sources are in no git repository");
+        return;
+    };
+    let mut blobs = Blobs::start();
+    let mut commits = commits.lines().rev();
+    let (mut before, _) = files(commits.next().expect("a commit"), &mut blobs);
+    let project = Project::new();
+    for (path, (_, text)) in &before {
+        project.write(path, text);
+    }
+    let mut addressed = AddressedEdits::default();
+    for commit in commits {
+        let (after, _) = files(commit, &mut blobs);
+        let tasks = addressed.tasks(&before, &after);
+        if !tasks.is_empty() {
+            let reply = format!("<tasks>\n{tasks}</tasks>\n");
+            let run = project.clada_with(["run", "--no-git", "-"], &reply);
+            assert_eq!(run.code, Some(0), "{commit}\n{}\n{}", run.out, run.err);
+        }
+        for (path, (_, text)) in &after {
+            if before.contains_key(path) {
+                assert_eq!(&project.read(path), text, "{commit} {path}");
+            } else {
+                project.write(path, text);
+            }
+        }
+        before = after;
+    }
+    eprintln!("{addressed:?}");
+    assert!(addressed.shorter <= addressed.with_address);
+}
+
+/// Counts the edits of a replay.
+#[derive(Debug, Default)]
+struct AddressedEdits {
+    with_address: usize,
+    /// Those whose search text would be in the file several times.
+    shorter: usize,
+    without: usize,
+}
+
+impl AddressedEdits {
+    /// The tasks that lead from one tree to the next, for the files that are in both.
+    fn tasks(&mut self, before: &Texts, after: &Texts) -> String {
+        let mut tasks = String::new();
+        for (path, (_, new)) in after {
+            let Some((_, old)) = before.get(path).filter(|(_, old)| old != new) else {
+                continue;
+            };
+            let edits = self.edits(path, old, new);
+            match edits.filter(|_| old.ends_with('\n') == new.ends_with('\n')) {
+                Some(edits) => tasks += &edits,
+                None => overwrite(path, new, &mut tasks),
+            }
+        }
+        tasks
+    }
+
+    /// A task for each hunk; nothing where one cannot be written.
+    fn edits(&mut self, path: &str, old: &str, new: &str) -> Option<String> {
+        let mut now: Vec<&str> = old.lines().collect();
+        let new_lines: Vec<&str> = new.lines().collect();
+        let diff = similar::capture_diff_slices(similar::Algorithm::Myers, &now, &new_lines);
+        let text = |lines: &[&str]| {
+            lines
+                .iter()
+                .map(|line| format!("{line}\n"))
+                .collect::<String>()
+        };
+        let (mut tasks, mut moved) = (String::new(), 0_isize);
+        for hunk in diff {
+            let (tag, from, to) = hunk.as_tag_tuple();
+            if tag == similar::DiffTag::Equal {
+                continue;
+            }
+            let start = from.start.strict_add_signed(moved);
+            let end = start + from.len();
+            let found = address(path, &text(&now), start, end);
+            let (address, within) = found.unwrap_or((path.to_owned(), 0..now.len()));
+            let part = &now[within.clone()];
+            let (above, below) = unique(part, start - within.start, end - within.start)?;
+            let (above, below) = (above + within.start, below + within.start);
+            if address == path {
+                self.without += 1;
+            } else {
+                self.with_address += 1;
+                let stretch = &now[above..below];
+                let windows = now.windows(stretch.len());
+                self.shorter += usize::from(windows.filter(|it| *it == stretch).count() > 1);
+            }
+            let lines = &new_lines[to.clone()];
+            let replacement = [&now[above..start], lines, &now[end..below]].concat();
+            let search = payload("search", "", &text(&now[above..below]))?;
+            let replace = payload("replace", "", &text(&replacement))?;
+            let _ = writeln!(
+                tasks,
+                "<task>\n<path>{address}</path>\n<c>edit</c>\n{search}{replace}</task>"
+            );
+            now.splice(start..end, lines.iter().copied());
+            moved += isize::try_from(to.len()).expect("length")
+                - isize::try_from(from.len()).expect("length");
+        }
+        Some(tasks)
+    }
+}
+
+/// The address of the innermost definition that holds these lines, and its own; nothing where there is none of whole lines.
+fn address(path: &str, text: &str, start: usize, end: usize) -> Option<(String, Range<usize>)> {
+    let language = CodeLanguage::of(path, text).filter(|it| syntax::is_built(*it))?;
+    let outline = syntax::parse_here(language, text).ok()?.outline;
+    let line = |at: usize| text[..at].matches('\n').count();
+    let all = (0..outline.definitions.len()).rev();
+    let mut all = all.map(|at| (at, outline.scope(at, text.as_bytes())));
+    let is_whole = |scope: &Range<usize>| {
+        let ends = |at: usize| text[..at].is_empty() || text[..at].ends_with('\n');
+        ends(scope.start) && ends(scope.end)
+    };
+    let (at, scope) = all.find(|(_, scope)| {
+        is_whole(scope)
+            && line(scope.start) <= start
+            && end <= line(scope.end)
+            && start < line(scope.end)
+    })?;
+    let names = outline.names(at);
+    assert_eq!(outline.find(&names), Ok(at), "{path}@@{names}");
+    // What XML would read as something else is not written in this test.
+    let is_plain =
+        |c: char| !matches!(c, '<' | '&' | '`' | '*' | '"' | '\'' | '\n') && !c.is_control();
+    let names = Some(names).filter(|names| names.chars().all(is_plain) && names.trim() == names)?;
+    Some((
+        format!("{path}@@{names}"),
+        line(scope.start)..line(scope.end),
+    ))
 }
 
 /// The blobs of this repository, each read once and by one git: the commits share most of their files, and a git for each
@@ -131,6 +276,10 @@ fn files(commit: &str, blobs: &mut Blobs) -> (Texts, BTreeMap<String, Vec<u8>>) 
         let mut words = about.split(' ');
         let (mode, id) = (words.next().expect("mode"), words.nth(1).expect("id"));
         match String::from_utf8(blobs.get(id).to_owned()) {
+            // The ends of a reply's lines are those of the notes.
+            Ok(text) if text.contains('\r') => {
+                drop(others.insert(path.to_owned(), text.into_bytes()));
+            }
             Ok(text) => drop(texts.insert(path.to_owned(), (mode.to_owned(), text))),
             Err(error) => drop(others.insert(path.to_owned(), error.into_bytes())),
         }
@@ -284,7 +433,7 @@ fn unique(lines: &[&str], start: usize, end: usize) -> Option<(usize, usize)> {
 }
 
 /// A payload element that holds these lines, if there is a way to write it.
-fn payload(name: &str, flag: &str, lines: &str) -> Option<String> {
+pub(crate) fn payload(name: &str, flag: &str, lines: &str) -> Option<String> {
     // Lines of dots in the history are text.
     let flag = match name {
         "search" => flag.to_owned(),

@@ -364,7 +364,7 @@ fn plain(indent: &str) -> String {
 }
 
 /// The smallest step between indentations of different depths.
-fn smallest_step<'t>(indents: impl Iterator<Item = &'t str>) -> usize {
+pub(in crate::edit) fn smallest_step<'t>(indents: impl Iterator<Item = &'t str>) -> usize {
     let mut widths: Vec<usize> = indents
         .filter_map(|indent| reindent::columns(indent, TAB))
         .collect();

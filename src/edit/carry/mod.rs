@@ -36,6 +36,7 @@ use std::ops::Range;
 
 use self::blanks::Gaps;
 use self::indents::Indents;
+pub(super) use self::indents::smallest_step;
 pub(super) use self::inside::carry_inside;
 use self::lines::{FoundLines, PayloadLine, PayloadLines};
 use self::pairing::Pairing;

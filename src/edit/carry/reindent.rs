@@ -77,7 +77,7 @@ impl Reindent {
     }
 
     /// The indentation of the file for one of the reply; nothing where there is none.
-    pub(super) fn lead(&self, indent: &str) -> Option<String> {
+    pub(in crate::edit) fn lead(&self, indent: &str) -> Option<String> {
         match self {
             Self::Same => Some(indent.to_owned()),
             Self::Shift { less, more } => {

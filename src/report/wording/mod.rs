@@ -5,7 +5,7 @@ mod choice;
 mod structure;
 
 use super::clip;
-use super::repair::{EditMiss, MissReason};
+use super::repair::{EditMiss, LineNames, MissReason, SearchedPart};
 use crate::edit::habit::Habit;
 use crate::edit::{Adapted, Doubt, EditCause, EditError, EditPart, Indented, Tier};
 use crate::reply::task::{Cause, Command, Problem};
@@ -14,6 +14,8 @@ pub use choice::{choice, choices, chosen, moved_choice};
 
 /// The most errors of a block that a sentence names.
 const SAID: usize = 10;
+/// The most places of a text whose definitions a sentence names.
+const NAMED: usize = 5;
 /// The most failed pairs of an edit that a sentence names.
 const MISSES: usize = 4;
 
@@ -169,6 +171,7 @@ fn needs(command: Command) -> &'static str {
         Command::MakeFolder => "mkdir needs `<path>`",
         Command::RemoveFolder => "rmdir needs `<path>`",
         Command::Read => "read needs `<path>`, one for each file",
+        Command::Outline => "outline needs `<path>`, one for each file or folder",
         Command::Grep => "grep needs `<x>` with a regular expression",
         Command::Glob => "glob needs `<x>` with a pattern, such as `src/**/*.rs`",
         Command::Exec => "exec needs `<x>` with the script",
@@ -326,6 +329,7 @@ fn told(miss: &EditMiss, pairs: usize) -> (String, String) {
         EditPart::Hunk => "hunk",
         EditPart::Search | EditPart::Head | EditPart::Tail => "pair",
     };
+    let at = |line: usize| line_at(line, &miss.within);
     match &error.cause {
         EditCause::Blank => (
             format!("{what} is blank"),
@@ -335,11 +339,24 @@ fn told(miss: &EditMiss, pairs: usize) -> (String, String) {
             applied_at: Some(line),
             ..
         } => (
-            format!("{what} not found{after_head}, but the replacement is already there (line {line})"),
+            format!(
+                "{what} not found{after_head}, but the replacement is already there ({})",
+                at(*line)
+            ),
             format!("perhaps it was already applied; if so, leave this {it} out"),
         ),
         EditCause::NotFound { not_utf8, .. } => {
-            let fact = format!("{what} not found{after_head}");
+            let mut fact = format!("{what} not found{after_head}");
+            if let Some(part) = &miss.part {
+                fact += &searched(part);
+                if !part.elsewhere.is_empty() {
+                    let places: Vec<String> = part.elsewhere.iter().map(|line| at(*line)).collect();
+                    return (
+                        format!("{fact}, but outside of it at {}", places.join("; ")),
+                        "correct the address, or name the file alone".to_owned(),
+                    );
+                }
+            }
             let step = match &miss.why {
                 Some(MissReason::Stale { until }) if pairs > 1 => {
                     return (
@@ -364,24 +381,31 @@ fn told(miss: &EditMiss, pairs: usize) -> (String, String) {
             };
             (fact, step)
         }
-        EditCause::Ambiguous { lines, .. } => (
-            format!("{what} found {}", times(lines, after_head)),
-            match error.part {
-                EditPart::Search => {
-                    "include more of the text around it so that it matches once, or use `replace-all` if all are meant"
-                }
-                _ => "include more of the text around it so that it matches once",
-            }
-            .to_owned(),
-        ),
-        EditCause::Unclear { line, at, doubt } => (
+        EditCause::Ambiguous { lines, .. } => {
+            let part = miss.part.as_ref().map(searched).unwrap_or_default();
+            let more = "include more of the text around it so that it matches once";
+            let name = apart(lines, &miss.within);
+            let name = name.map(|address| format!(", name the definition in the path (`{address}`)"));
+            (
+                format!("{what} found {}", times(lines, &(after_head.to_owned() + &part), &miss.within)),
+                match error.part {
+                    EditPart::Search => format!(
+                        "{more}{}, or use `replace-all` if all are meant",
+                        name.unwrap_or_default()
+                    ),
+                    _ => more.to_owned(),
+                },
+            )
+        }
+        EditCause::Unclear { line, at: found, doubt } => (
             format!(
-                "{what} found at line {at}, but not exactly, and line {line} of the replacement cannot be adapted"
+                "{what} found at {}, but not exactly, and line {line} of the replacement cannot be adapted",
+                at(*found)
             ),
             format!("{}. Write both texts exactly as they are in the file", unclear(*doubt)),
         ),
-        EditCause::NothingChanges { at } => (
-            format!("{what} found at line {at}, and the file would stay as it is"),
+        EditCause::NothingChanges { at: found } => (
+            format!("{what} found at {}, and the file would stay as it is", at(*found)),
             "the replacement is the same as the search text or the text in the file. To change white space or quotes, copy \
              the search text exactly from the file"
                 .to_owned(),
@@ -414,16 +438,16 @@ fn told(miss: &EditMiss, pairs: usize) -> (String, String) {
             format!(
                 "{what} should follow `{}`, which was found {}",
                 short(text),
-                times(lines, "")
+                times(lines, "", &miss.within)
             ),
             "write a line that occurs once".to_owned(),
         ),
         EditCause::NotAtEnd { line } => (
-            format!("{what} should be at the end of the file, but is at line {line}"),
+            format!("{what} should be at the end of the file, but is at {}", at(*line)),
             "leave out the end-of-file mark, or write the file's last lines".to_owned(),
         ),
         EditCause::OutOfOrder { line } => (
-            format!("{what} not found after the previous hunk, but before it (line {line})"),
+            format!("{what} not found after the previous hunk, but before it ({})", at(*line)),
             "put the hunks in the order of the file".to_owned(),
         ),
     }
@@ -463,8 +487,44 @@ fn because(why: &MissReason) -> String {
     }
 }
 
-/// Says how often something was found, and on which lines.
-fn times(lines: &[usize], where_at: &str) -> String {
+/// A line, with the definition that it is in.
+fn line_at(line: usize, within: &LineNames) -> String {
+    match within.get(&line) {
+        Some(name) => format!("line {line}, in `{}`", short(&name.full)),
+        None => format!("line {line}"),
+    }
+}
+
+/// Says which part of a file was searched.
+fn searched(part: &SearchedPart) -> String {
+    let (first, last) = part.lines;
+    let lines = if first == last {
+        format!("line {first}")
+    } else {
+        format!("lines {first}-{last}")
+    };
+    format!(" in `{}` ({lines})", short(&part.name))
+}
+
+/// The address that tells the first of these lines from the others; `None` where two of them are in one definition.
+fn apart<'n>(lines: &[usize], within: &'n LineNames) -> Option<&'n str> {
+    let names = lines
+        .iter()
+        .map(|line| Some(within.get(line)?.address.as_str()));
+    let names: Vec<&str> = names.collect::<Option<_>>()?;
+    let is_once = |name: &&str| names.iter().filter(|other| *other == name).count() == 1;
+    names.first().copied().filter(|_| names.iter().all(is_once))
+}
+
+/// Says how often something was found, and on which lines, with the definitions that these are in.
+fn times(lines: &[usize], where_at: &str, within: &LineNames) -> String {
+    let name = |line: &usize| within.get(line);
+    let first = lines.first().and_then(name);
+    let is_one = lines.iter().all(|line| name(line) == first);
+    if !is_one && lines.len() <= NAMED {
+        let places: Vec<String> = lines.iter().map(|line| line_at(*line, within)).collect();
+        return format!("{} times{where_at} ({})", lines.len(), places.join("; "));
+    }
     let shown: Vec<String> = lines.iter().take(10).map(ToString::to_string).collect();
     let (least, more) = if lines.len() > shown.len() {
         ("at least ", ", …")
@@ -472,7 +532,11 @@ fn times(lines: &[usize], where_at: &str) -> String {
         ("", "")
     };
     let (count, shown) = (lines.len(), shown.join(", "));
-    format!("{least}{count} times{where_at} (lines {shown}{more})")
+    let name = first.filter(|_| is_one);
+    let name = name.map_or(String::new(), |name| {
+        format!(", in `{}`", short(&name.full))
+    });
+    format!("{least}{count} times{where_at} (lines {shown}{more}{name})")
 }
 
 /// So many tasks.

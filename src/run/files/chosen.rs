@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use super::addressed::outline;
 use super::edited::{Rewritten, rewrite, tier_of, with_edit};
 use super::named_file::{FoundFile, NamedFile};
 use super::{FileResult, named, refused, taken_otherwise, with_remarks};
@@ -22,8 +23,18 @@ fn find(action: &Action<'_>, files: &dyn ProjectFiles) -> Option<(Vec<Choice>, b
     let (path, change) = edit_of(action)?;
     let file = NamedFile::at(named::text(path, files).ok()?, files).ok()?;
     let content = files.read_to_change(&file.place).ok()?;
-    let found = FoundFile::new(&file, &content, files);
-    let choices = with_edit(change, |edit| edit::choices(found.content, edit));
+    let found = FoundFile::new(&file, &content, files).with_part().ok()?;
+    let mut choices = with_edit(change, |edit| edit::choices(found.target(), edit));
+    let text = found.text().ok().filter(|_| !choices.is_empty());
+    if let Some(outline) = text.and_then(|text| outline(&file.rel, text, &found).ok()) {
+        for choice in &mut choices {
+            let name = outline
+                .at_line(choice.first, found.content)
+                .map(|at| outline.full_name(at));
+            choice.within = name.or(choice.within.take());
+        }
+    }
+    files.disk().syntax().rest();
     Some((choices, found.text().is_ok()))
 }
 
@@ -46,10 +57,10 @@ fn at_spot(
     let file = NamedFile::at(named::text(path, files)?, files)?;
     with_edit(change, |edit| {
         rewrite(&file, files, |found| {
-            let Some(line) = edit::line_of(found.content, edit, spot) else {
+            let Some(line) = edit::line_of(found.target(), edit, spot) else {
                 return Err(moved(found, edit, spot));
             };
-            let edited = edit::apply_at(found.content, edit, line)
+            let edited = edit::apply_at(found.target(), edit, line)
                 .map_err(|errors| found.failure(&errors, edit))?;
             let tier = tier_of(&edited);
             Ok(Rewritten {
@@ -69,9 +80,9 @@ fn at_spot(
 
 /// The failure of an edit whose place is not there as it was, with the file as it is now.
 fn moved(found: &FoundFile<'_>, edit: &Edit<'_>, spot: &Spot) -> Box<Outcome> {
-    let may_choose = !edit::choices(found.content, edit).is_empty();
+    let may_choose = !edit::choices(found.target(), edit).is_empty();
     let said = |only| wording::moved_choice(spot.line, may_choose, only);
-    let only = match edit::apply(found.content, edit) {
+    let only = match edit::apply(found.target(), edit) {
         Err(errors) => {
             let mut failure = found.failure(&errors, edit);
             failure.message = Some(said(None));

@@ -8,7 +8,7 @@ use super::left_out::{self, Use};
 use super::missing::{not_found, not_found_to_edit};
 use super::named;
 use super::named_file::{FoundFile, NamedFile};
-use super::{FileResult, failed, refused};
+use super::{FileResult, addressed, failed, refused};
 use crate::edit::{self, Adapted, Edit, Edited, Tier};
 use crate::reply::hunk::Hunk;
 use crate::reply::path::RelPath;
@@ -99,7 +99,7 @@ pub(crate) fn with_edit<T>(change: &Replacement<'_>, act: impl FnOnce(&Edit<'_>)
 fn apply(edit: &Edit<'_>, file: &NamedFile, files: &mut dyn ProjectFiles) -> FileResult {
     rewrite(file, files, |found| {
         let edited =
-            edit::apply(found.content, edit).map_err(|errors| found.failure(&errors, edit))?;
+            edit::apply(found.target(), edit).map_err(|errors| found.failure(&errors, edit))?;
         let tier = tier_of(&edited);
         let lines: Vec<usize> = edited.places.iter().map(|place| place.line).collect();
         let adapted = edited.places.iter().map(|place| place.adapted);
@@ -126,7 +126,11 @@ fn edit_and_move(
 ) -> FileResult {
     let to_rel = named::any(to, files)?;
     let place = files.place(&rel, false)?;
-    let source = NamedFile { rel, place };
+    let source = NamedFile {
+        rel,
+        place,
+        names: None,
+    };
     match files.kind(&source.place)? {
         None => return Err(not_found_to_edit(&source.rel, edit, files)),
         Some(FileKind::Link) => {
@@ -140,6 +144,7 @@ fn edit_and_move(
     let target = NamedFile {
         place: free_place(&source, &to_rel, to, files)?,
         rel: source.rel.clone(),
+        names: None,
     };
     let unnumbered = unnumbered(edit, &source.place, files);
     let unnumbered = unnumbered.as_deref().map(Edit::Hunks);
@@ -216,7 +221,7 @@ pub(super) fn rewrite(
             Err(FsError::NotFound(_)) => return Err(not_found(&file.rel, files)),
             content => content?,
         };
-        let found = FoundFile::new(file, &content, files);
+        let found = FoundFile::new(file, &content, files).with_part()?;
         let rewritten = make(&found)?;
         let parts: Vec<&[u8]> = rewritten.parts.iter().map(AsRef::as_ref).collect();
         match files.write(&file.place, &parts, Some(&content)) {
@@ -244,6 +249,9 @@ pub(super) fn overwrite(
     files: &mut dyn ProjectFiles,
 ) -> FileResult {
     let file = NamedFile::perhaps_new(path, files)?;
+    if file.names.is_some() {
+        return addressed::overwrite(&file, content, files);
+    }
     if only_new && files.kind(&file.place)?.is_some() {
         let message = format!("`{}` already exists: edit it, or delete it first", file.rel);
         return Err(failed(Fault::Exists, message));

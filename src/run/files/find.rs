@@ -187,7 +187,7 @@ pub(super) fn glob(pattern: &str, path: Option<&str>, files: &dyn ProjectFiles) 
 
 /// The place that is looked in or at, and what is there; the root where none is named.
 fn base(path: Option<&str>, files: &dyn ProjectFiles) -> FileResult<(ResolvedPath, FileKind)> {
-    let file = NamedFile::at(named::text(path.unwrap_or("."), files)?, files)?;
+    let file = NamedFile::at(named::text(path.unwrap_or("."), files)?, files)?.whole()?;
     match files.kind(&file.place)? {
         Some(kind) => Ok((file.place, kind)),
         None => Err(not_found(&file.rel, files)),

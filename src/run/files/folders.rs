@@ -30,7 +30,7 @@ pub(super) fn make(path: &str, files: &mut dyn ProjectFiles) -> FileResult {
 }
 
 pub(super) fn remove(path: &str, files: &mut dyn ProjectFiles) -> FileResult {
-    let (NamedFile { rel, place }, kind) = to_delete(path, files)?;
+    let (NamedFile { rel, place, .. }, kind) = to_delete(path, files)?;
     match kind {
         FileKind::Dir => files.remove_folder(&place)?,
         FileKind::Link => {

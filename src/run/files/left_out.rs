@@ -12,6 +12,8 @@ use crate::reply::task::Payload;
 pub(super) enum Use {
     /// It is all that the file is to hold.
     Whole,
+    /// It is all of a definition.
+    Part,
     /// It comes behind what the file holds.
     Added,
 }
@@ -34,7 +36,7 @@ pub(super) fn refuse(
     let loses_lines = || {
         let kept: HashSet<&str> = text.lines().map(str::trim).collect();
         let is_kept = |line: &str| line.is_empty() || kept.contains(line);
-        to_be == Use::Whole && !old.lines().map(str::trim).all(is_kept)
+        to_be != Use::Added && !old.lines().map(str::trim).all(is_kept)
     };
     let stands_for_more = |line: &str| match elision::plain(line) {
         None => false,
@@ -48,6 +50,7 @@ pub(super) fn refuse(
     };
     let step = match to_be {
         Use::Added => "write that text",
+        Use::Part => "send the whole definition, or edit it",
         Use::Whole if is_new => "send the whole file",
         Use::Whole => "send the whole file, or edit it with search-head and search-tail",
     };

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::edited::{Rewritten, file_text, rewrite};
 use super::left_out::{self, Use};
 use super::named_file::NamedFile;
-use super::{FileResult, failed};
+use super::{FileResult, addressed, failed};
 use crate::edit::newline_at;
 use crate::reply::path::RelPath;
 use crate::reply::task::Payload;
@@ -27,6 +27,9 @@ pub(super) fn append(
     files: &mut dyn ProjectFiles,
 ) -> FileResult {
     let file = NamedFile::perhaps_new(path, files)?;
+    if file.names.is_some() {
+        return addressed::append(&file, content, files);
+    }
     let whole = file_text(content, final_newline);
     let text = content.text();
     let text = match text.strip_suffix('\n') {
@@ -72,7 +75,7 @@ pub(super) fn replace(
     content: &Payload<'_>,
     files: &mut dyn ProjectFiles,
 ) -> FileResult {
-    let file = NamedFile::existing(path, files)?;
+    let file = NamedFile::existing(path, files)?.whole()?;
     let text = content.text();
     rewrite(&file, files, |found| {
         let all = lines_of(found.content, content.form);

@@ -52,10 +52,12 @@ fn splice(
 ) -> FileResult {
     let file = NamedFile::existing(path, files)?;
     rewrite(&file, files, |found| {
-        let range = find(found.content).map_err(|mut failure| {
+        let within = found.range();
+        let range = find(&found.content[within.clone()]).map_err(|mut failure| {
             failure.sections = vec![found.section(path)];
             failure
         })?;
+        let range = within.start + range.start..within.start + range.end;
         Ok(Rewritten {
             shows: false,
             parts: vec![
@@ -190,10 +192,33 @@ fn look<'p>(
                 content => Ok((file, content?)),
             }
         };
-        match read() {
-            Ok((file, _)) if all.iter().any(|known| known.file.place == file.place) => {}
-            Ok((file, old)) => {
-                let (new, count) = edit::replace_all(&old.bytes, search, replace);
+        let replaced = |file: &NamedFile, old: &FileContent| {
+            let range = FoundFile::new(file, old, files).with_part()?.range();
+            let (before, rest) = old.bytes.split_at(range.start);
+            let (part, behind) = rest.split_at(range.end - range.start);
+            let (new, count) = edit::replace_all(part, search, replace);
+            FileResult::Ok(([before, &new, behind].concat(), count))
+        };
+        let is_same = |known: &Replaced<'_>, file: &NamedFile| known.file.place == file.place;
+        let read = read().and_then(|(file, old)| {
+            let known = all.iter().find(|known| is_same(known, &file));
+            if known.is_some_and(|known| known.file.names != file.names) {
+                return Err(refused(format!(
+                    "`{}` and `{}` are of one file: write a task for each",
+                    known.map(|known| known.file.address()).unwrap_or_default(),
+                    file.address()
+                )));
+            }
+            let done = if known.is_none() {
+                Some(replaced(&file, &old)?)
+            } else {
+                None
+            };
+            Ok((file, old, done))
+        });
+        match read {
+            Ok((_, _, None)) => {}
+            Ok((file, old, Some((new, count)))) => {
                 all.push(Replaced {
                     path,
                     file,

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::failed;
+use super::named::MeantPlace;
 use super::named_file::{FoundFile, NamedFile};
 use crate::edit::{self, Edit};
 use crate::reply::path::RelPath;
@@ -42,7 +43,7 @@ pub(super) fn not_found_to_edit(
         return failure;
     };
     let meant = || {
-        let file = NamedFile::at(files.parse(path).ok()?, files).ok()?;
+        let file = NamedFile::at(MeantPlace::whole(files.parse(path).ok()?), files).ok()?;
         let content = files.read_to_change(&file.place).ok()?;
         Some((file, content))
     };

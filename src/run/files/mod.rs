@@ -1,5 +1,6 @@
 //! Carries out file commands on [`ProjectFiles`]: tells each kind of command from the others. Runs nothing and reads no reply.
 
+mod addressed;
 mod chosen;
 mod diff;
 mod edited;
@@ -13,16 +14,18 @@ mod missing;
 mod moved;
 mod named;
 mod named_file;
+mod outlined;
 mod paths;
 mod read;
 mod shown;
 
-use crate::reply::path::{PathError, RelPath};
+use crate::reply::path::PathError;
 use crate::reply::task::{Action, Replacement};
 use crate::report::outcome::Outcome;
 use crate::report::wording;
 use crate::world::workspace::ProjectFiles;
 
+pub(crate) use addressed::not_there;
 pub use chosen::{choices, edit_at};
 pub use diff::diff;
 pub(crate) use edited::with_edit;
@@ -32,6 +35,7 @@ pub(crate) use missing::not_found;
 pub use paths::{destroyed, places, subjects};
 pub use shown::{ShownLines, shown};
 
+use named::MeantPlace;
 use paths::{meant, paths_of};
 
 /// The number of files that one task may name.
@@ -110,6 +114,7 @@ fn carry_out(action: &Action<'_>, files: &mut dyn ProjectFiles) -> FileResult {
             let lines = lines.as_deref();
             read::read(paths, lines, numbers.as_deref(), *is_lenient, files)
         }
+        Action::Outline { paths, only_public } => outlined::show(paths, *only_public, files),
         Action::List { path } => find::list(path.as_deref(), files),
         Action::Grep {
             pattern,
@@ -164,9 +169,11 @@ fn regrouped(files: &mut dyn ProjectFiles) -> Option<String> {
 
 /// Says which paths of a task were taken otherwise than the reply wrote them, if any were.
 fn taken_otherwise(action: &Action<'_>, files: &dyn ProjectFiles) -> Option<String> {
-    let of = |path: &str, rel: Result<RelPath, PathError>| {
-        let rel = rel.ok()?;
-        (files.parse(path).as_ref() != Ok(&rel)).then(|| rel.to_string())
+    let of = |path: &str, meant: Result<MeantPlace<'_>, PathError>| {
+        let meant = meant.ok()?;
+        meant
+            .is_otherwise(path, files)
+            .then(|| meant.rel.to_string())
     };
     let subjects = paths_of(action).into_iter();
     let subjects = subjects.filter_map(|path| of(path, meant(action, path, files)));
@@ -174,7 +181,7 @@ fn taken_otherwise(action: &Action<'_>, files: &dyn ProjectFiles) -> Option<Stri
         Action::Move { to, .. } | Action::Edit { to: Some(to), .. } => Some(to),
         _ => None,
     };
-    let target = target.and_then(|to| of(to, named::any(to, files)));
+    let target = target.and_then(|to| of(to, named::any(to, files).map(MeantPlace::whole)));
     let taken: Vec<String> = subjects.chain(target).collect();
     (!taken.is_empty()).then(|| wording::taken(&taken))
 }

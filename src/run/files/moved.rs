@@ -133,7 +133,10 @@ pub(super) fn to_delete(path: &str, files: &dyn ProjectFiles) -> FileResult<(Nam
     }
     let place = files.place(&rel, false)?;
     match files.kind(&place)? {
-        Some(kind) => Ok((NamedFile { rel, place }, kind)),
+        Some(kind) => {
+            let names = None;
+            Ok((NamedFile { rel, place, names }, kind))
+        }
         None => Err(not_found(&rel, files)),
     }
 }

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use crate::code::{Address, MARK};
 use crate::reply::path::{PathError, RelPath};
 use crate::world::workspace::{FileKind, ProjectFiles};
 
@@ -19,8 +20,36 @@ const AROUND: [(&str, &str); 7] = [
 /// The prefixes that a diff puts before the path of a file that is there.
 const SIDES: [&str; 2] = ["a/", "b/"];
 
+/// A place that a reply means by a path.
+#[derive(Debug, Clone)]
+pub(super) struct MeantPlace<'p> {
+    pub(super) rel: RelPath,
+    /// The names of what is meant in the file; none where all of it is.
+    pub(super) names: Option<&'p str>,
+}
+
+impl MeantPlace<'_> {
+    /// All of what is at a place.
+    pub(super) fn whole(rel: RelPath) -> Self {
+        Self { rel, names: None }
+    }
+
+    /// True if this is not what the path says as it is written.
+    pub(super) fn is_otherwise(&self, path: &str, files: &dyn ProjectFiles) -> bool {
+        let mut readings = Address::readings(path);
+        let written = match self.names {
+            Some(names) => readings.find(|it| it.names == names).map(|it| it.file),
+            None => Some(path),
+        };
+        written.is_none_or(|written| files.parse(written).as_ref() != Ok(&self.rel))
+    }
+}
+
 /// The place of something whose text is looked at or edited: what a diff puts before a path is taken off as well.
-pub(super) fn text(path: &str, files: &dyn ProjectFiles) -> Result<RelPath, PathError> {
+pub(super) fn text<'p>(
+    path: &'p str,
+    files: &dyn ProjectFiles,
+) -> Result<MeantPlace<'p>, PathError> {
     let bare = bare(path);
     let kind_of = |side: &str| {
         let place = files.parse(side).ok()?;
@@ -31,11 +60,24 @@ pub(super) fn text(path: &str, files: &dyn ProjectFiles) -> Result<RelPath, Path
         .iter()
         .filter(|side| kind_of(side) != Some(FileKind::Dir));
     let sides = sides.filter_map(|side| bare.strip_prefix(side));
-    first([bare].into_iter().chain(sides), path, files, |_| true)
+    let all: Vec<&str> = [bare].into_iter().chain(sides).collect();
+    inside(&all, path, files)
+}
+
+/// The place of something that may be new, and that may be a part of a file.
+pub(super) fn writable<'p>(
+    path: &'p str,
+    files: &dyn ProjectFiles,
+) -> Result<MeantPlace<'p>, PathError> {
+    inside(&[bare(path)], path, files)
 }
 
 /// The place of something that is to be deleted or moved. A folder must be named as it is: too much would go.
 pub(super) fn existing(path: &str, files: &dyn ProjectFiles) -> Result<RelPath, PathError> {
+    let meant = inside(&[bare(path)], path, files)?;
+    if meant.names.is_some() {
+        return Err(PathError::Part(path.trim().to_owned()));
+    }
     first([bare(path)], path, files, |kind| kind != FileKind::Dir)
 }
 
@@ -45,10 +87,50 @@ pub(super) fn any(path: &str, files: &dyn ProjectFiles) -> Result<RelPath, PathE
 }
 
 /// A path for the user: as the reply wrote it, but where it was taken otherwise, the real one.
-pub(super) fn shown<'p>(path: &'p str, rel: &RelPath, files: &dyn ProjectFiles) -> Cow<'p, str> {
-    match files.parse(path) {
-        Ok(written) if written == *rel => path.into(),
-        _ => rel.to_string().into(),
+pub(super) fn shown<'p>(
+    path: &'p str,
+    meant: &MeantPlace<'_>,
+    files: &dyn ProjectFiles,
+) -> Cow<'p, str> {
+    if !meant.is_otherwise(path, files) {
+        return path.into();
+    }
+    let rel = &meant.rel;
+    match meant.names {
+        Some(names) => format!("{rel}{MARK}{names}").into(),
+        None => rel.to_string().into(),
+    }
+}
+
+/// The place that a path names or, where nothing is there, the part of a file that it names as an address.
+fn inside<'p>(
+    others: &[&'p str],
+    path: &'p str,
+    files: &dyn ProjectFiles,
+) -> Result<MeantPlace<'p>, PathError> {
+    let whole = first(others.iter().copied(), path, files, |_| true);
+    let is_there = |rel: &RelPath| kind(rel, files).is_some();
+    if !path.contains(MARK) || whole.as_ref().is_ok_and(is_there) {
+        return whole.map(MeantPlace::whole);
+    }
+    let all = || [path].into_iter().chain(others.iter().copied());
+    let mut readings = all().flat_map(Address::readings);
+    let found = readings.find_map(|address| {
+        let rel = files.parse(address.file).ok()?;
+        let is_file = matches!(kind(&rel, files), Some(FileKind::File | FileKind::Link));
+        is_file.then_some((rel, address.names))
+    });
+    if let Some((rel, names)) = found {
+        let names = Some(names);
+        return Ok(MeantPlace { rel, names });
+    }
+    // A file of such a name is nothing that a reply means to make.
+    match Address::readings(others.last().copied().unwrap_or(path)).last() {
+        Some(Address { file, names }) => files.parse(file).map(|rel| MeantPlace {
+            rel,
+            names: Some(names),
+        }),
+        None => whole.map(MeantPlace::whole),
     }
 }
 

@@ -1,15 +1,20 @@
 //! The file that a task names, and what it finds there.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::path::PathBuf;
 
+use super::addressed::{AddressedPart, outline};
+use super::named::MeantPlace;
 use super::{FileResult, MOST_FILES, failed, named, refused};
-use crate::edit::{Edit, EditError};
+use crate::code::MARK;
+use crate::edit::{Edit, EditError, EditedFile};
 use crate::reply::path::RelPath;
 use crate::report::failed_edit::FailedEdit;
 use crate::report::fault::Fault;
 use crate::report::outcome::{Outcome, Section, Stretch, Touched};
-use crate::report::repair::{self, NotShown};
+use crate::report::repair::{self, FailedPlace, NotShown};
+use crate::world::syntax::Syntax;
 use crate::world::workspace::{FileContent, FileKind, FsError, ProjectFiles, ResolvedPath};
 
 /// A file as a task names it, and its place.
@@ -17,13 +22,38 @@ use crate::world::workspace::{FileContent, FileKind, FsError, ProjectFiles, Reso
 pub(super) struct NamedFile {
     pub(super) rel: RelPath,
     pub(super) place: ResolvedPath,
+    /// The names of the definition in it that is meant; none where all of it is.
+    pub(super) names: Option<String>,
 }
 
 impl NamedFile {
-    /// The file at a path; if it is a link, the file that the link leads to.
-    pub(super) fn at(rel: RelPath, files: &dyn ProjectFiles) -> FileResult<Self> {
-        let place = files.place(&rel, true)?;
-        Ok(Self { rel, place })
+    /// The file at a place; if it is a link, the file that the link leads to.
+    pub(super) fn at(meant: MeantPlace<'_>, files: &dyn ProjectFiles) -> FileResult<Self> {
+        let place = files.place(&meant.rel, true)?;
+        Ok(Self {
+            rel: meant.rel,
+            place,
+            names: meant.names.map(str::to_owned),
+        })
+    }
+
+    /// Refuses an address, for a task that takes whole files.
+    pub(super) fn whole(self) -> FileResult<Self> {
+        match &self.names {
+            None => Ok(self),
+            Some(names) => Err(refused(format!(
+                "this task takes whole files, and `{}{MARK}{names}` is a part of one: name the file alone",
+                self.rel
+            ))),
+        }
+    }
+
+    /// Its path, with the names of the part that is meant.
+    pub(super) fn address(&self) -> String {
+        match &self.names {
+            None => self.rel.to_string(),
+            Some(names) => format!("{}{MARK}{names}", self.rel),
+        }
     }
 
     /// A file that should exist. Its path cannot be a folder's.
@@ -33,16 +63,17 @@ impl NamedFile {
 
     /// A file that may be new. Its path cannot be a folder's.
     pub(super) fn perhaps_new(path: &str, files: &dyn ProjectFiles) -> FileResult<Self> {
-        Self::of(path, named::any(path, files)?, files)
+        Self::of(path, named::writable(path, files)?, files)
     }
 
-    fn of(path: &str, rel: RelPath, files: &dyn ProjectFiles) -> FileResult<Self> {
-        let is_folder = rel.is_root() || path.trim_end().ends_with('/');
-        let file = Self::at(rel, files);
+    fn of(path: &str, meant: MeantPlace<'_>, files: &dyn ProjectFiles) -> FileResult<Self> {
+        let ends_as_folder = meant.names.is_none() && path.trim_end().ends_with('/');
+        let is_folder = meant.rel.is_root() || ends_as_folder;
+        let file = Self::at(meant, files);
         if !is_folder {
             return file;
         }
-        let Self { rel, place } = file?;
+        let Self { rel, place, .. } = file?;
         if files.kind(&place)? == Some(FileKind::File) {
             let message = format!("`{rel}` is a file: write its path without the `/` at the end");
             return Err(failed(Fault::NotAFolder, message));
@@ -65,6 +96,10 @@ pub(super) struct FoundFile<'f> {
     pub(super) file: &'f NamedFile,
     pub(super) content: &'f [u8],
     pub(super) may_show: Result<(), FsError>,
+    /// Parses it.
+    pub(super) syntax: Syntax,
+    /// The part of it that is meant, once that was found.
+    part: Option<AddressedPart>,
 }
 
 impl<'f> FoundFile<'f> {
@@ -77,7 +112,41 @@ impl<'f> FoundFile<'f> {
             file,
             content: &content.bytes,
             may_show: files.may_show(&file.place),
+            syntax: files.disk().syntax().clone(),
+            part: None,
         }
+    }
+
+    /// Finds the part that is meant, where the task names one.
+    pub(super) fn with_part(mut self) -> FileResult<Self> {
+        if let Some(names) = &self.file.names {
+            self.part = Some(AddressedPart::find(&self, names)?);
+        }
+        Ok(self)
+    }
+
+    /// The part that is meant.
+    ///
+    /// # Panics
+    /// Where all of it is.
+    pub(super) fn addressed(&self) -> &AddressedPart {
+        let Some(part) = &self.part else {
+            unreachable!("only who names a part asks for it");
+        };
+        part
+    }
+
+    /// The file with the part that an edit may change.
+    pub(super) fn target(&self) -> EditedFile<'f> {
+        match &self.part {
+            None => self.content.into(),
+            Some(part) => EditedFile::part(self.content, part.range.clone()),
+        }
+    }
+
+    /// The bytes that are meant.
+    pub(super) fn range(&self) -> Range<usize> {
+        self.target().within()
     }
 
     /// The text, or the line that is shown instead of it.
@@ -122,7 +191,22 @@ impl<'f> FoundFile<'f> {
     /// The failure of an edit, with what helps to repair it if the file may be shown.
     pub(super) fn failure(&self, errors: &[EditError], edit: &Edit<'_>) -> Box<Outcome> {
         let (rel, place) = (&self.file.rel, self.file.path());
-        let searched = FailedEdit::new(errors, edit, rel, place, self.content, self.text());
+        let outline = self
+            .text()
+            .ok()
+            .and_then(|text| outline(rel, text, self).ok());
+        let searched = FailedEdit::new(
+            errors,
+            edit,
+            FailedPlace {
+                rel,
+                place,
+                target: self.target(),
+                text: self.text(),
+                outline: outline.as_ref(),
+                part: self.part.as_ref().map(AddressedPart::full_name),
+            },
+        );
         let mut failure = refused(searched.message());
         failure.data = serde_json::json!({ "path": rel.to_string() });
         if self.may_show.is_ok() {

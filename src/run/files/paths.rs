@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::named::MeantPlace;
 use super::{moved, named};
 use crate::reply::path::{PathError, RelPath};
 use crate::reply::task::Action;
@@ -18,9 +19,9 @@ pub(super) fn paths_of<'a>(action: &'a Action<'_>) -> Vec<&'a str> {
         | Action::Move { path, .. }
         | Action::Delete { path, .. }
         | Action::RemoveFolder { path } => vec![path],
-        Action::ReplaceAll { paths, .. } | Action::Read { paths, .. } => {
-            paths.iter().map(AsRef::as_ref).collect()
-        }
+        Action::ReplaceAll { paths, .. }
+        | Action::Read { paths, .. }
+        | Action::Outline { paths, .. } => paths.iter().map(AsRef::as_ref).collect(),
         Action::List { path } | Action::Grep { path, .. } | Action::Glob { path, .. } => {
             path.as_deref().into_iter().collect()
         }
@@ -29,19 +30,18 @@ pub(super) fn paths_of<'a>(action: &'a Action<'_>) -> Vec<&'a str> {
 }
 
 /// The place that a task means by a path of what it is about.
-pub(super) fn meant(
+pub(super) fn meant<'p>(
     action: &Action<'_>,
-    path: &str,
+    path: &'p str,
     files: &dyn ProjectFiles,
-) -> Result<RelPath, PathError> {
+) -> Result<MeantPlace<'p>, PathError> {
     match action {
-        Action::Overwrite { .. } | Action::Append { .. } | Action::MakeFolder { .. } => {
-            named::any(path, files)
-        }
+        Action::Overwrite { .. } | Action::Append { .. } => named::writable(path, files),
+        Action::MakeFolder { .. } => named::any(path, files).map(MeantPlace::whole),
         Action::Edit { to: Some(_), .. }
         | Action::Move { .. }
         | Action::Delete { .. }
-        | Action::RemoveFolder { .. } => named::existing(path, files),
+        | Action::RemoveFolder { .. } => named::existing(path, files).map(MeantPlace::whole),
         _ => named::text(path, files),
     }
 }
@@ -57,7 +57,7 @@ pub fn subjects(action: &Action<'_>, files: &dyn ProjectFiles) -> Vec<ResolvedPa
         _ => true,
     };
     let place = |path: &str| {
-        let rel = meant(action, path, files).ok();
+        let rel = meant(action, path, files).ok().map(|meant| meant.rel);
         let rel = rel.filter(|rel| !rel.is_root())?;
         files.place(&rel, follow).ok()
     };

@@ -1,12 +1,13 @@
 //! Shows files, or some of their lines.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use serde_json::json;
 
 use super::lines::{range, split, too_few};
 use super::literal::{errors, unread};
-use super::named_file::{NamedFile, check_count};
+use super::named_file::{FoundFile, NamedFile, check_count};
 use super::{FileResult, find, named, not_found, refused};
 use crate::reply::path::RelPath;
 use crate::report;
@@ -149,8 +150,8 @@ struct FilePart {
 impl ReadRequest<'_> {
     /// Lists a folder, where one is named and that is no mistake.
     fn folder(&self, path: &str, files: &dyn ProjectFiles) -> Option<FileResult> {
-        let rel = named::text(path, files).ok();
-        let rel = rel.filter(|_| self.is_lenient)?;
+        let meant = named::text(path, files).ok();
+        let rel = meant.filter(|_| self.is_lenient)?.rel;
         let place = files.place(&rel, true).ok()?;
         if files.kind(&place).ok()? != Some(FileKind::Dir) || find::may_show(&place, files).is_err()
         {
@@ -164,11 +165,24 @@ impl ReadRequest<'_> {
 
     /// Reads the part of a file that is asked for.
     fn of(&self, path: &str, files: &dyn ProjectFiles) -> FileResult<ShownFile> {
-        let NamedFile { rel, place } = NamedFile::existing(path, files)?;
-        let bytes = match files.read(&place) {
-            Err(FsError::NotFound(_)) => return Err(not_found(&rel, files)),
-            content => content?.bytes,
+        let meant = named::text(path, files)?;
+        let shown = named::shown(path, &meant, files);
+        let file = NamedFile::existing(path, files)?;
+        let content = match files.read(&file.place) {
+            Err(FsError::NotFound(_)) => return Err(not_found(&file.rel, files)),
+            content => content?,
         };
+        let part = match (&file.names, self.lines) {
+            (None, _) => None,
+            (Some(_), Some((lines, _))) => {
+                return Err(refused(format!(
+                    "`{}` names a definition, and lines {lines} are counted in the file: write one of the two",
+                    file.address()
+                )));
+            }
+            (Some(_), None) => Some(FoundFile::new(&file, &content, files).with_part()?.range()),
+        };
+        let (rel, bytes) = (file.rel, content.bytes);
         let text = match String::from_utf8(bytes) {
             Ok(text) if !text.contains('\0') => text,
             _ => {
@@ -178,12 +192,14 @@ impl ReadRequest<'_> {
                 return Err(refused(message));
             }
         };
-        let path = &*named::shown(path, &rel, files);
         let end = text.split_inclusive('\n').count();
-        let part = match self.numbers {
-            Some(delimiter) => self.numbered(path, &text, delimiter),
-            None => self.plain(path, text),
+        let lines = part.as_ref().map(|part| lines_of(&text, part));
+        let part = match (self.numbers, part) {
+            (Some(delimiter), _) => self.numbered(&shown, &text, lines, delimiter),
+            (None, Some(part)) => addressed(&shown, &text, part),
+            (None, None) => self.plain(&shown, text),
         };
+        let first = lines.or(self.lines.map(|(_, range)| range));
         // An empty file has the lines that it shows: none.
         let missing = self.lines.filter(|(_, range)| range.last > part.count);
         let missing = missing.filter(|_| part.count > 0);
@@ -192,7 +208,7 @@ impl ReadRequest<'_> {
         let is_open = self.lines.is_some_and(|(lines, _)| lines.ends_with('-'));
         let at = self.numbers.is_none().then(|| Stretch {
             path: rel.to_string(),
-            first: self.lines.map_or(1, |(_, range)| range.first),
+            first: first.map_or(1, |range| range.first),
             of: end,
         });
         let section = Section::File {
@@ -237,16 +253,21 @@ impl ReadRequest<'_> {
 
     /// The same with numbers, aligned by the last one that is shown. The text behind the last line end counts as a line, even
     /// if it is empty.
-    fn numbered(&self, path: &str, text: &str, delimiter: &str) -> FilePart {
+    fn numbered(
+        &self,
+        path: &str,
+        text: &str,
+        part: Option<LineRange>,
+        delimiter: &str,
+    ) -> FilePart {
         let all = if text.is_empty() {
             Vec::new()
         } else {
             split(text.as_bytes())
         };
         let count = all.len();
-        let (first, last) = self.lines.map_or((1, count), |(_, range)| {
-            (range.first, range.last.min(count))
-        });
+        let asked = part.or(self.lines.map(|(_, range)| range));
+        let (first, last) = asked.map_or((1, count), |range| (range.first, range.last.min(count)));
         let width = last.to_string().len();
         let shown = all.get(first - 1..last).unwrap_or_default();
         let numbered = shown.iter().zip(first..).map(|(line, number)| {
@@ -258,5 +279,34 @@ impl ReadRequest<'_> {
             content: numbered.collect::<Vec<_>>().join("\n"),
             count,
         }
+    }
+}
+
+/// The lines of a part of a text.
+fn lines_of(text: &str, part: &Range<usize>) -> LineRange {
+    let number = |end: usize| text[..end].matches('\n').count() + 1;
+    let bare = text[..part.end]
+        .strip_suffix('\n')
+        .map_or(part.end, str::len);
+    LineRange {
+        first: number(part.start),
+        last: number(bare.max(part.start)),
+    }
+}
+
+/// The text of a definition.
+fn addressed(path: &str, text: &str, part: Range<usize>) -> FilePart {
+    let count = text.split_inclusive('\n').count();
+    let lines = lines_of(text, &part);
+    let is_end = |at: usize| text[..at].is_empty() || text[..at].ends_with('\n');
+    let name = match (is_end(part.start), lines.count()) {
+        (false, _) => format!("{path} (in line {} of {count})", lines.first),
+        (true, 1) => format!("{path} (line {} of {count})", lines.first),
+        (true, _) => format!("{path} (lines {}-{} of {count})", lines.first, lines.last),
+    };
+    FilePart {
+        name,
+        content: text[part].to_owned(),
+        count,
     }
 }

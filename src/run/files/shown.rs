@@ -29,11 +29,11 @@ pub fn shown(
     };
     let asked = asked.and_then(Result::ok);
     let of_path = |path: &str| {
-        let rel = meant(action, path, files).ok()?;
-        let place = files.place(&rel, true).ok()?;
-        let written = named::shown(path, &rel, files);
+        let meant = meant(action, path, files).ok()?;
+        let place = files.place(&meant.rel, true).ok()?;
+        let written = named::shown(path, &meant, files);
         let lines = sections.iter().filter_map(|section| match section {
-            Section::File { name, .. } => [&*written, rel.as_str()]
+            Section::File { name, .. } => [&*written, meant.rel.as_str()]
                 .iter()
                 .find_map(|path| lines_of(name, path, asked)),
             Section::Text(_) | Section::Stream(..) => None,

@@ -31,6 +31,7 @@ use crate::reply::path::{RelPath, Spellings};
 use crate::world::attributes::{self, Regrouped};
 use crate::world::folder::{FolderError, OpenFolder, if_there};
 use crate::world::scarce;
+use crate::world::syntax::Syntax;
 
 /// A reason why the root is not where it was.
 #[derive(Debug, thiserror::Error)]
@@ -73,6 +74,7 @@ pub struct Disk {
     own: Own,
     limits: TaskLimits,
     flush: Flush,
+    syntax: Syntax,
     /// The files whose group could not be kept, until they are asked for.
     regrouped: Vec<(ResolvedPath, Regrouped)>,
     /// The files that tasks of this run have written.
@@ -110,6 +112,7 @@ impl Disk {
                 paths: None,
             },
             flush: Flush::default(),
+            syntax: Syntax::of_this_program(),
             regrouped: Vec::new(),
             written: HashSet::new(),
         })
@@ -133,6 +136,11 @@ impl Disk {
             Err(FolderError::Io(error)) if scarce::is_scarce(&error) => None,
             Err(FolderError::Io(error)) => Some(RootMoved::Gone(path, error)),
         }
+    }
+
+    /// Parses the code of files.
+    pub fn syntax(&self) -> &Syntax {
+        &self.syntax
     }
 
     /// No task may touch these either, from now on.
@@ -197,9 +205,10 @@ impl Disk {
         self.read_up_to(place, self.limits.largest, open_regular)
     }
 
-    /// Ends a run: what was changed is on its way to the disk.
+    /// Ends a run: what was changed is on its way to the disk, and nothing is parsed for now.
     pub fn settle(&mut self) {
         self.flush.hand_over();
+        self.syntax.rest();
         self.written.clear();
     }
 

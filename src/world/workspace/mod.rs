@@ -27,6 +27,7 @@ use crate::world::attributes::Regrouped;
 pub use disk::{Disk, RootMoved};
 pub use preview::Preview;
 pub use search::{LineSearch, NoSearch, SearchHit, SearchHits};
+pub use state::FileSigns;
 pub use tree::{FileTree, FolderEntry, TreeQuery};
 
 /// A place under the root with no symbolic link in it but perhaps its last name.

@@ -3,14 +3,17 @@
 use std::ffi::OsStr;
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use cap_fs_ext::DirExt;
 use cap_std::fs::{Dir, MetadataExt};
 use sha2::{Digest, Sha256};
 
-use super::disk::{Disk, open_for_reading};
+use super::disk::{Disk, open_for_reading, open_regular};
+use super::own::id;
+use super::{ProjectFiles, ResolvedPath};
 use crate::reply::record::FileState;
 use crate::text::hex::hex;
 use crate::world::folder::if_there;
@@ -51,6 +54,68 @@ impl Disk {
             found.mtime_nsec()
         );
         Some((mark, found.is_file() && age.is_some_and(|age| age > TICK)))
+    }
+}
+
+/// The signs by which a file is known to be the same: its identity, size and time of change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileSigns {
+    pub signs: [i64; 5],
+    pub size: u64,
+    /// It was not changed just now.
+    pub is_sure: bool,
+}
+
+impl Disk {
+    /// Returns the signs of regular files; `None` for anything else, for what may not be shown, and for clada's own. Fast where paths
+    /// in one folder follow each other.
+    pub fn signs(&self, paths: &[PathBuf]) -> Vec<Option<FileSigns>> {
+        let own = self.own_files();
+        let now = SystemTime::now();
+        let mut open: Option<(&Path, Option<Arc<Dir>>)> = None;
+        let look = |path| {
+            let parent = Path::parent(path)?;
+            if open.as_ref().is_none_or(|(folder, _)| *folder != parent) {
+                let is_own =
+                    !parent.as_os_str().is_empty() && self.is_own(&ResolvedPath(parent.to_owned()));
+                let folder = self.folder(parent).ok().filter(|_| !is_own);
+                open = Some((parent, folder));
+            }
+            let folder = open.as_ref()?.1.as_ref()?;
+            let found = folder.symlink_metadata(path.file_name()?).ok()?;
+            if !found.is_file() || own.contains(&id(&found)) {
+                return None;
+            }
+            let changed = found.modified().ok()?.into_std();
+            let size = found.size();
+            let signs = [
+                found.dev() as i64,
+                found.ino() as i64,
+                size as i64,
+                found.mtime(),
+                found.mtime_nsec(),
+            ];
+            Some(FileSigns {
+                signs,
+                size,
+                is_sure: now.duration_since(changed).is_ok_and(|age| age > TICK),
+            })
+        };
+        paths.iter().map(PathBuf::as_path).map(look).collect()
+    }
+
+    /// Returns the content of a file that [`Self::signs`] told of, where it has no more bytes than that.
+    pub fn glance(&self, path: &Path, largest: u64) -> Option<Vec<u8>> {
+        let place = ResolvedPath(path.to_owned());
+        self.may_show(&place).ok()?;
+        let folder = self.folder_of(path).ok()?;
+        let (file, found) = open_regular(&folder, path.file_name()?, &place).ok()?;
+        if found.size() > largest {
+            return None;
+        }
+        let mut bytes = Vec::with_capacity(usize::try_from(found.size()).ok()? + 1);
+        file.take(largest).read_to_end(&mut bytes).ok()?;
+        Some(bytes)
     }
 }
 

@@ -36,9 +36,9 @@ fn saved_tidy() -> String {
     format!("{load}\n\n{}", save.replace("clean", "tidy"))
 }
 
-const LOAD: &str = "line 2, in `def load(path):`";
-const SAVE: &str = "line 6, in `def save(path):`";
-const FOUND_TWICE: &str = "edit app.py - search text found 2 times (lines 2, 6): include more of the text around it so that it matches once, or use `replace-all` if all are meant";
+const LOAD: &str = "line 2, in `load`";
+const SAVE: &str = "line 6, in `save`";
+const FOUND_TWICE: &str = "edit app.py - search text found 2 times (line 2, in `load`; line 6, in `save`): include more of the text around it so that it matches once, name the definition in the path (`app.py@@load`), or use `replace-all` if all are meant";
 
 fn boxes() -> [String; 2] {
     [LOAD, SAVE].map(|label| format!("     - [ ] {label}"))
@@ -135,7 +135,7 @@ fn a_choice_is_saved_in_git_and_done_once() {
     // The editor's undo brings back the boxes: the other one does nothing any more.
     save_by_rename(
         &project.path(NOTES),
-        before.replace(&boxes()[0], "     - [x] line 2, in `def load(path):`"),
+        before.replace(&boxes()[0], "     - [x] line 2, in `load`"),
     );
     let notes = wait_for_results(
         &project,
@@ -335,12 +335,12 @@ fn a_place_that_has_changed_since_is_not_edited() {
     assert_eq!(
         notes.results[1..],
         [
-            "     - [ ] line 4, in `def first(path):`",
-            "     - [ ] line 7, in `def load(path):`",
-            "     - [ ] line 11, in `def save(path):`",
+            "     - [ ] line 4, in `first`",
+            "     - [ ] line 7, in `load`",
+            "     - [ ] line 11, in `save`",
         ]
     );
-    tick(&project, ["line 11, in `def save(path):`"]);
+    tick(&project, ["line 11, in `save`"]);
     wait_for_results(&project, "1 ✅ edit app.py - at line 11");
 }
 
@@ -381,7 +381,7 @@ fn a_place_that_a_later_task_moved_is_offered_where_it_is() {
         output.contains("notes file: lines 4, 8 of the file as it is now."),
         "{output}"
     );
-    let label = "line 8, in `def save(path):`";
+    let label = "line 8, in `save`";
     tick(&project, [label]);
     wait_for_results(&project, "1 ✅ edit app.py - at line 8");
     assert_eq!(

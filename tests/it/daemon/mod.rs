@@ -4,6 +4,7 @@ mod asks;
 mod audited;
 mod bad_input;
 mod broken;
+#[cfg(feature = "grammar-python")]
 mod chooses;
 mod configured;
 pub(crate) mod display;

@@ -424,6 +424,6 @@ fn a_diff_that_is_tried_again_goes_by_no_line_number() {
     project.write("a.py", &mended);
     drop(watching);
     let said = project.clada(["retry", "--no-clipboard"]).exits(1).out;
-    assert!(said.contains("found 2 times (lines 5, 8)"), "{said}");
+    assert!(said.contains("found 2 times ("), "{said}");
     assert_eq!(project.read("a.py"), mended);
 }

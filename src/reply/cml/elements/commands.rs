@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::{Element, Elements, OPTIONS};
 use crate::reply::action::{Action, Command, ContextTask, Payload, Replacement};
 use crate::reply::cml::tag::{ElementName, decode_entities};
+use crate::reply::context::ContextLevel;
 use crate::reply::task::{Cause, Problem};
 use crate::reply::text::Form;
 use crate::text::duration;
@@ -17,6 +18,8 @@ const YES_NO: &str = "`yes` or `no`";
 const LINES: &str = "a line, such as `12`, or a range, such as `12-40`, `12-` or `-40`";
 const CLOSED_LINES: &str = "a line, such as `12`, or a range, such as `12-40`";
 const FORWARD: &str = "a range whose first line comes before its last, such as `12-40`";
+/// The levels of a file for the chat; a test compares it with [`ContextLevel::ALL`].
+const LEVELS: &str = "one of `full`, `outline`, `name`";
 const COUNT: &str = "how many places there are, such as `3`";
 /// The form of `version`, for messages.
 const VERSION: &str = "digits and dots, such as `3.11`";
@@ -53,7 +56,9 @@ fn takes(command: Command) -> (PathCount, &'static [ElementName]) {
         Command::Grep | Command::Glob => (PathCount::Optional, &[ElementName::X]),
         Command::Exec => (PathCount::None, &[ElementName::X]),
         Command::Delete | Command::MakeFolder | Command::RemoveFolder => (PathCount::One, &[]),
-        Command::Read | Command::ContextAdd | Command::ContextRemove => (PathCount::Several, &[]),
+        Command::Read | Command::Outline | Command::ContextAdd | Command::ContextRemove => {
+            (PathCount::Several, &[])
+        }
         Command::List => (PathCount::Optional, &[]),
         Command::ContextList
         | Command::ContextPrune
@@ -180,6 +185,13 @@ impl<'t> Elements<'t> {
                     is_lenient: true,
                 }
             }
+            Command::Outline => {
+                let [public] = self.options(["public"])?;
+                Action::Outline {
+                    paths: self.paths(command)?,
+                    only_public: self.yes_or_no("public", public)?.unwrap_or(false),
+                }
+            }
             Command::List => {
                 self.options([])?;
                 Action::List {
@@ -209,11 +221,13 @@ impl<'t> Elements<'t> {
                 self.exec(script, values)?
             }
             Command::ContextAdd => {
-                let [lines] = self.options(["lines"])?;
+                let [lines, level] = self.options(["lines", "level"])?;
                 let lines = self.lines(lines, CLOSED_LINES)?;
+                let level = self.value("level", level, LEVELS, ContextLevel::parse)?;
                 Action::Context(ContextTask::Add {
                     paths: self.paths(command)?,
                     lines,
+                    level,
                 })
             }
             Command::ContextRemove => {
@@ -415,8 +429,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_language_is_named_where_one_is_unknown() {
+    fn every_value_is_named_where_one_is_unknown() {
         let names = Language::ALL.map(|language| format!("`{}`", language.name()));
         assert_eq!(LANGUAGES, format!("one of {}", names.join(", ")));
+        let levels = ContextLevel::ALL.map(|level| format!("`{}`", level.word()));
+        assert_eq!(LEVELS, format!("one of {}", levels.join(", ")));
     }
 }

@@ -36,10 +36,14 @@ const OPTION_ELEMENTS: [(&str, &str); 10] = [
 ];
 
 /// The names of commands in other tools, where spelling alone would not lead to them.
-const CALLED: [(Command, &str); 7] = [
+const CALLED: [(Command, &str); 8] = [
     (Command::Overwrite, "write_to_file"),
     (Command::Edit, "replace_in_file|str_replace|insert"),
     (Command::MakeFolder, "make_dir"),
+    (
+        Command::Outline,
+        "list_code_definition_names|get_symbols_overview",
+    ),
     (Command::List, "list_dir|list_files"),
     (Command::Grep, "grep_search|search_files"),
     (Command::Glob, "find_files"),

@@ -27,6 +27,17 @@ impl HunkRange {
     }
 }
 
+/// The text behind the place of a hunk: the line that it is below.
+pub(super) fn heading(line: &str) -> Option<&str> {
+    let rest = line.strip_prefix("@@")?;
+    let rest = match (rest.split_once("@@"), HunkRange::parse(line)) {
+        (Some((_, heading)), _) => heading,
+        (None, None) => rest,
+        (None, Some(_)) => return None,
+    };
+    Some(rest.trim()).filter(|heading| !heading.is_empty())
+}
+
 /// True if a hunk begins with this line. (`@@@` is that of a merge, whose lines have two signs.)
 pub(super) fn begins_hunk(line: &str) -> bool {
     line.starts_with("@@") && !line.starts_with("@@@")

@@ -133,11 +133,12 @@ struct HunkBody<'t> {
 }
 
 impl<'t> HunkBody<'t> {
-    fn into_hunk(self, range: Option<HunkRange>) -> Hunk<'t> {
+    fn into_hunk(self, range: Option<HunkRange>, heading: Option<&'t str>) -> Hunk<'t> {
         let at_end = self.old_end || self.new_end;
         Hunk {
             line: range.map(|range| range.line),
             below: Vec::new(),
+            heading,
             at_end,
             final_newline: at_end.then_some(!self.new_end),
             lines: if self.is_counted {
@@ -204,7 +205,7 @@ impl<'t> DiffReader<'t> {
                 }
                 is_whole = body.is_counted || range.is_none();
                 (self.reader.at, self.end) = (body.next, body.next);
-                let hunk = body.into_hunk(range);
+                let hunk = body.into_hunk(range, header::heading(line.text).filter(|_| !is_bare));
                 if !hunk.changes() {
                     idle.get_or_insert(line.at);
                 }

@@ -7,6 +7,7 @@ use super::grammar::Properties;
 use super::schemas::{Schema, schema};
 use super::values::{Arguments, lines, number};
 use crate::reply::action::{Action, Command, ContextTask, Payload, Replacement};
+use crate::reply::context::ContextLevel;
 use crate::text::language::Language;
 
 /// The languages of a script.
@@ -87,6 +88,10 @@ fn check(param: &str, value: &str) -> Result<(), InvalidRequest> {
             let allowed = LANGUAGES.join(", ");
             format!("Invalid enum value: {value}. Allowed: {allowed}")
         }
+        "level" if ContextLevel::parse(value).is_none() => {
+            let allowed = ContextLevel::ALL.map(ContextLevel::word).join(", ");
+            format!("Invalid enum value: {value}. Allowed: {allowed}")
+        }
         _ => return Ok(()),
     };
     let kind = "type";
@@ -160,6 +165,10 @@ fn action<'t>(schema: &Schema, of: &Arguments<'_, 't>) -> Action<'t> {
         Command::RemoveFolder => Action::RemoveFolder {
             path: of.text("path"),
         },
+        Command::Outline => Action::Outline {
+            paths: of.paths(),
+            only_public: false,
+        },
         Command::List => Action::List {
             path: of.some("path"),
         },
@@ -190,6 +199,9 @@ fn action<'t>(schema: &Schema, of: &Arguments<'_, 't>) -> Action<'t> {
         Command::ContextAdd => Action::Context(ContextTask::Add {
             paths: of.paths(),
             lines: of.some("lines"),
+            level: of
+                .some("level")
+                .and_then(|level| ContextLevel::parse(&level)),
         }),
         Command::ContextRemove => Action::Context(ContextTask::Remove { paths: of.paths() }),
         Command::ContextList => Action::Context(ContextTask::List),

@@ -149,6 +149,12 @@ pub const SCHEMAS: &[Schema] = &[
         "removes an empty folder",
         &["path"],
     ),
+    Schema::new(
+        Command::Outline,
+        &["outline"],
+        "lists the definitions of a file or folder with their lines",
+        &["path"],
+    ),
     Schema::new(Command::List, &["ls"], "lists a folder", &["path"]),
     Schema::new(
         Command::Grep,
@@ -178,8 +184,8 @@ pub const SCHEMAS: &[Schema] = &[
     Schema::new(
         Command::ContextAdd,
         &["context_add"],
-        "adds a file, or lines of it, to the set that I give to each chat",
-        &["path", "lines?"],
+        "adds a file, or lines of it, or a folder, to the set that I give to each chat; `level` is full, outline or name",
+        &["path", "lines?", "level?"],
     ),
     Schema::new(
         Command::ContextRemove,
@@ -243,6 +249,7 @@ mod tests {
                 "return_output" => "true",
                 "version" => "3.11",
                 "lang" => "python",
+                "level" => "outline",
                 _ => "1-2",
             };
             format!("{} = \"{value}\"\n", param.name)
