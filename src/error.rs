@@ -7,6 +7,7 @@ use crate::git::SnapshotError;
 use crate::git::undo::UndoError;
 use crate::settings::SettingsError;
 use crate::settings::registry::RegistryError;
+use crate::text::tokens;
 use crate::world::ledger::LedgerError;
 use crate::world::lock::LockError;
 use crate::world::note_file::NoteError;
@@ -47,6 +48,16 @@ pub enum Error {
         "the ids of several batches start with `{0}`: give more of the id, as `clada log` shows it"
     )]
     SeveralBatches(String),
+    #[error("the context cannot be made: {0}")]
+    NoContext(String),
+    #[error("nothing fits into {}: give a larger `--budget`", tokens::show(*.0))]
+    SmallBudget(usize),
+    #[error("a part of the context has at least {0} tokens: give more with `--of`")]
+    SmallPart(usize),
+    #[error(
+        "there is no part {part}, as the text has {of}: give a number up to that with `--part`"
+    )]
+    NoPart { part: usize, of: usize },
     #[error("batch `{0}` has no results yet: try again when it has finished")]
     NotTold(String),
     #[error(

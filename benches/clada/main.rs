@@ -6,6 +6,7 @@
 
 #![allow(clippy::print_stdout, reason = "its output is what a benchmark is for")]
 
+mod context;
 mod copied;
 mod git;
 mod listener;
@@ -42,6 +43,7 @@ const GROUPS: &[Group] = &[
     ("edit of one file", process::edit_one),
     ("edit of 200 files", process::edit_many),
     ("git", git::saves),
+    ("context", context::budget),
 ];
 
 fn main() {

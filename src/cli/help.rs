@@ -17,6 +17,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "run",
             "check",
             "context",
+            "outline",
             "copy",
         ],
     ),

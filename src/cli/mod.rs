@@ -19,12 +19,14 @@ use clap_complete::Shell;
 
 use crate::listener::Flags;
 use crate::listener::rules::RunFlags;
+use crate::reply::context::ContextLevel;
 use crate::reply::dialect::Dialect;
 use crate::reply::lessons;
 use crate::settings::{Every, Format, Sandbox, by_name, is_bare};
 use crate::text::duration;
 use crate::text::names::{nearest_name, typos};
-use crate::world::clipboard;
+use crate::text::tokens;
+use crate::world::{clipboard, syntax};
 
 /// Carries out what an LLM's chat reply asks for when you save it in a notes file
 #[derive(Debug, Parser)]
@@ -156,6 +158,8 @@ pub enum Verb {
     Squash(SquashArgs),
     /// Print the files that the chat works with, or change the set
     Context(ContextArgs),
+    /// List the definitions in files, with their lines
+    Outline(OutlineArgs),
     /// Watch all notes files in your list, in one process
     Daemon {
         /// Do not copy results to the clipboard
@@ -201,6 +205,9 @@ pub enum Verb {
         #[arg(long = clipboard::OWNER_STAYS)]
         stays: bool,
     },
+    /// Tell another clada process what is defined in code
+    #[command(name = syntax::PARSER, hide = true)]
+    CodeParser,
     /// Check what works here, and show how to fix what does not
     Doctor(DoctorArgs),
     /// Follow the output of commands and the results
@@ -451,6 +458,22 @@ impl ExecLimits {
 }
 
 #[derive(Debug, Args)]
+pub struct OutlineArgs {
+    /// Files and folders, relative to the project folder [default: all of it]
+    #[arg(value_name = "PATH")]
+    pub paths: Vec<String>,
+    /// Leave out tests, and what other files cannot use
+    #[arg(long)]
+    pub public: bool,
+    /// The project folder [default: this folder]
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
 #[command(subcommand_precedence_over_arg = true)]
 pub struct ContextArgs {
     /// The notes file that the set belongs to [default: the one watched for the project folder, or its clada.md]
@@ -458,6 +481,18 @@ pub struct ContextArgs {
     /// The project folder [default: the one that the notes file is watched for, or this folder]
     #[arg(long, value_name = "DIR", global = true)]
     pub root: Option<PathBuf>,
+    /// Print one text of at most so many tokens, such as 60k: the project's tree, the set, and outlines of related files
+    #[arg(long, value_name = "TOKENS", value_parser = token_count)]
+    pub budget: Option<usize>,
+    /// The words on what you want to do: files and definitions with these names count as related
+    #[arg(long = "for", value_name = "TEXT", requires = "budget")]
+    pub wanted: Option<String>,
+    /// Print only this part of the text, from 1, for chats that take less at once
+    #[arg(long, value_name = "N", requires = "of", value_parser = clap::value_parser!(u32).range(1..))]
+    pub part: Option<u32>,
+    /// The size of a part in tokens, such as 20k
+    #[arg(long, value_name = "TOKENS", requires = "part", value_parser = token_count)]
+    pub of: Option<usize>,
     /// Copy the text to the clipboard instead of printing it
     #[arg(long)]
     pub copy: bool,
@@ -470,19 +505,25 @@ pub struct ContextArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum ContextChange {
-    /// Add files, or some lines of them, to the set
+    /// Add files, folders or parts of files to the set
+    ///
+    /// A folder or a glob stays one: what is in it is looked up each time. Files that git ignores are left out.
     Add {
-        /// Files, relative to the project folder; `src/lib.rs:1-80` adds only these lines
-        #[arg(value_name = "PATH[:LINES]", required = true)]
+        /// Files, folders, globs such as `src/**/*.rs`, lines such as `src/lib.rs:1-80`, or definitions such as
+        /// `src/lib.rs@@Widget@@draw`
+        #[arg(value_name = "PATH[:LINES|@@NAMES]", required = true)]
         paths: Vec<String>,
+        /// The part that the chat sees: full (all of it), outline (its definitions) or name [default: full]
+        #[arg(long = "as", value_name = "LEVEL", value_parser = named(ContextLevel::ALL.map(ContextLevel::word), context_level))]
+        level: Option<ContextLevel>,
     },
-    /// Remove files from the set
+    /// Remove files, folders or definitions from the set
     Remove {
-        /// Files, relative to the project folder
+        /// The entries, as they were added
         #[arg(value_name = "PATH", required = true)]
         paths: Vec<String>,
     },
-    /// List the files in the set with their sizes
+    /// List the set with sizes, tokens and levels
     List,
     /// Remove the files that no longer exist from the set
     Prune,
@@ -745,6 +786,14 @@ fn how_many(text: &str) -> Result<usize, BadValue> {
 
 fn time(text: &str) -> Result<Duration, BadValue> {
     duration::parse(text).ok_or_else(|| format!("it must be {}", duration::FORM).into())
+}
+
+fn token_count(text: &str) -> Result<usize, BadValue> {
+    tokens::parse(text).ok_or_else(|| format!("it must be {}", tokens::FORM).into())
+}
+
+fn context_level(text: &str) -> Result<ContextLevel, BadValue> {
+    ContextLevel::parse(text).ok_or_else(|| "it must be full, outline or name".into())
 }
 
 fn every(text: &str) -> Result<Every, BadValue> {

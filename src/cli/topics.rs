@@ -28,7 +28,7 @@ macro_rules! topics {
 /// All pages, as one would read them.
 pub const TOPICS: &[Topic] = topics! {
     "guide": "your first week: set-up, editor, the daily round" => ["init"],
-    "chats": "ChatGPT, Claude, Gemini and others: what to copy and paste" => ["instructions", "context"],
+    "chats": "ChatGPT, Claude, Gemini and others: what to copy and paste" => ["instructions", "context", "outline"],
     "runs": "what runs when you save, and what does not" => ["watch", "log", "retry"],
     "git": "commits, undo, older states, squash" => ["undo", "redo", "step-back", "step-forward", "diff", "squash"],
     "commands": "what commands may do, and the fence around them" => ["approve", "tail"],

@@ -15,6 +15,7 @@ pub mod instructions;
 pub mod log;
 pub mod man;
 mod notes;
+pub mod outline;
 pub mod pause;
 mod reply_input;
 pub mod retry;
@@ -77,6 +78,8 @@ pub fn dispatch(cli: Cli) -> Result<ExitCode, Error> {
         Some(Verb::Resume) => pause::resume(),
         Some(Verb::Copy(args)) => clipboard::main(&args),
         Some(Verb::ClipboardOwner { stays }) => clipboard::own(stays),
+        Some(Verb::CodeParser) => outline::parse(),
+        Some(Verb::Outline(args)) => outline::main(&args),
         Some(Verb::Doctor(args)) => doctor::main(&args),
         Some(Verb::Service(what)) => service::main(&what),
         Some(Verb::Tail { file, root }) => tail::main(file.as_deref(), root.as_deref()),

@@ -43,6 +43,7 @@
 //! | `program.rs` | git itself, for signatures and hooks |
 //! | `exclude.rs` | the list of files that git is not to show |
 //! | `place.rs` | whether a save would write elsewhere |
+//! | `recent.rs` | which files changed lately |
 //! | `relief.rs` | pipes on which git would wait |
 //! | `error.rs` | why a save was not possible, in words |
 
@@ -62,6 +63,7 @@ mod outcome;
 mod place;
 mod private;
 mod program;
+mod recent;
 mod recorded;
 mod relief;
 mod restore;
@@ -104,6 +106,7 @@ pub use looking::{Looking, Stop};
 pub use message::{CommitStep, Message};
 pub use outcome::{SaveOutcome, SkipReason, Skipped, UsersWork};
 use private::Opened;
+pub use recent::recent;
 pub use relief::Working;
 pub use restore::{ChangeKind, ContentId, PathChange};
 use rules::SaveRules;

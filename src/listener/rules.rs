@@ -190,9 +190,6 @@ impl RuleSource {
             why: error.to_string(),
         })?;
         let env = environment(self.env.vars(), exec);
-        let mask = env
-            .iter()
-            .filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)));
         let guarded = sandbox::guarded(&self.root);
         let watched = [self.root.join(PROJECT), self.folders.config.clone()];
         let watched = watched.into_iter().chain(guarded.clone());
@@ -206,7 +203,7 @@ impl RuleSource {
             fence,
             watched: watched.collect(),
             repositories,
-            mask: Mask::new(mask, &exec.mask),
+            mask: mask_of(&env, exec),
             env,
         };
         let git = (!self.flags.no_git && settings.git.enabled)
@@ -285,6 +282,38 @@ impl RuleSource {
         programs::avoid(fence.temp.iter().chain(&fence.writable).cloned());
         fence
     }
+}
+
+/// The rules for what the chat is shown outside a run.
+pub(crate) struct SightRules {
+    pub(crate) paths: Paths,
+    pub(crate) mask: Mask,
+}
+
+/// Returns these rules, with the secrets of this process's environment: no shell is asked, as a person waits.
+///
+/// # Errors
+/// Where the settings are invalid.
+pub(crate) fn sight(
+    folders: &Folders,
+    root: &Path,
+    settings: &Settings,
+) -> Result<SightRules, SettingsError> {
+    let paths = Paths::new(&settings.paths.lists(), root, &folders.home);
+    Ok(SightRules {
+        paths: paths.map_err(|(setting, why)| SettingsError::Setting { setting, why })?,
+        mask: mask_of(
+            &environment(LoginEnv::own().vars(), &settings.exec),
+            &settings.exec,
+        ),
+    })
+}
+
+fn mask_of(env: &login_env::EnvVars, exec: &settings::ExecSettings) -> Mask {
+    let vars = env
+        .iter()
+        .filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)));
+    Mask::new(vars, &exec.mask)
 }
 
 /// Returns a variable of an environment.

@@ -8,6 +8,7 @@ use memchr::memchr_iter;
 use super::frame::{unframed, unframed_file};
 use super::{EDGE, cut_text, fenced, one_line};
 use crate::text::hidden::written_out;
+use crate::text::size::grouped;
 
 /// About as long as the line that says what is left out.
 const HINT: usize = 200;
@@ -277,19 +278,6 @@ pub(super) fn kilobytes(bytes: u64) -> String {
         0..1000 => format!("{bytes} bytes"),
         _ => format!("{} KB", grouped((bytes + 500) / 1000)),
     }
-}
-
-/// A number with commas.
-pub(super) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// A text for the lines of a file, and what was done to it.

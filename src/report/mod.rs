@@ -2,6 +2,7 @@
 
 mod below;
 pub mod chat;
+pub mod context;
 mod earlier;
 mod excerpt;
 pub mod failed_edit;

@@ -11,4 +11,5 @@ pub mod names;
 pub mod paths;
 pub mod plain;
 pub mod size;
+pub mod tokens;
 pub mod visible;

@@ -13,13 +13,26 @@ use crate::world::state;
 #[derive(Debug, Clone)]
 pub struct ContextStore {
     path: PathBuf,
+    root: PathBuf,
 }
 
 impl ContextStore {
     /// The set of a watched file, with paths under this root.
     pub fn of(folder: &Path, root: &Path, notes: &Path) -> Self {
         let path = folder.join(state::name_of(&[root, notes]) + ".json");
-        Self { path }
+        let root = root.to_owned();
+        Self { path, root }
+    }
+
+    /// The root that its paths are under.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The folder beside that of the sets for what can be found out anew.
+    pub fn caches(&self) -> PathBuf {
+        let folder = self.path.parent().unwrap_or(Path::new("/"));
+        folder.with_file_name("code")
     }
 
     /// Reads what is in it; nothing where nothing was put in.
@@ -96,7 +109,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let set = |root, notes| ContextStore::of(folder.path(), Path::new(root), Path::new(notes));
         set("/p", "/p/a.md")
-            .change(|set| set.add("x", None))
+            .change(|set| set.add("x", None, None, None))
             .unwrap();
         assert_eq!(set("/p", "/p/a.md").read().unwrap().files.len(), 1);
         for (root, notes) in [("/p", "/p/b.md"), ("/q", "/p/a.md"), ("/p/a.md", "/p")] {
@@ -114,7 +127,9 @@ mod tests {
                     let store = ContextStore::of(folder, Path::new("/p"), Path::new("/p/a.md"));
                     for number in 0..10 {
                         let path = format!("{who}-{number}");
-                        store.change(|set| set.add(&path, None)).unwrap();
+                        store
+                            .change(|set| set.add(&path, None, None, None))
+                            .unwrap();
                     }
                 });
             }
@@ -127,14 +142,14 @@ mod tests {
     fn what_a_crash_leaves_behind_is_harmless_and_damage_is_named() {
         let folder = tempfile::tempdir().unwrap();
         let store = ContextStore::of(folder.path(), Path::new("/p"), Path::new("/p/a.md"));
-        store.change(|set| set.add("x", None)).unwrap();
+        store.change(|set| set.add("x", None, None, None)).unwrap();
         fs::write(store.path.with_extension("new"), "{\"fil").unwrap();
         assert_eq!(store.read().unwrap().files.len(), 1);
-        store.change(|set| set.add("y", None)).unwrap();
+        store.change(|set| set.add("y", None, None, None)).unwrap();
         assert_eq!(store.read().unwrap().files.len(), 2);
         fs::write(&store.path, "{\"fil").unwrap();
         let said = store
-            .change(|set| set.add("z", None))
+            .change(|set| set.add("z", None, None, None))
             .unwrap_err()
             .to_string();
         let begins = format!("cannot use the context set in `{}`: ", store.path.display());

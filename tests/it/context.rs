@@ -23,10 +23,10 @@ fn what_a_reply_puts_in_is_there_for_the_next_and_to_paste() {
     let text = "=== START FILE: a.txt ===\none\ntwo\nthree\n=== END FILE: a.txt ===\n\n\
                 === START FILE: b.txt ===\n[empty file]\n=== END FILE: b.txt ===\n";
     assert_eq!(shown.out, text);
-    assert_eq!(shown.err, "2 files, 3 lines, 13 B, about 4 tokens\n");
+    assert_eq!(shown.err, "2 files, 3 lines, 13 B, ≈ 5 tokens\n");
     let said = run(&project, ["<c>context-remove</c><path>b.txt</path>"]);
     assert!(
-        said.contains("now 1 file, 3 lines, 13 B, about 4 tokens"),
+        said.contains("now 1 file, 3 lines, 13 B, ≈ 5 tokens"),
         "{said}"
     );
 }
@@ -39,16 +39,19 @@ fn the_user_changes_it_too() {
     let add = project
         .clada(["context", "add", "a.txt:4-5", "a.txt:1", "odd:2"])
         .exits(0);
-    assert_eq!(add.out, "now 2 files, 4 lines, 10 B, about 3 tokens\n");
+    assert_eq!(add.out, "now 2 files, 4 lines, 10 B, ≈ 8 tokens\n");
     let list = project.clada(["context", "list"]).exits(0);
     assert_eq!(
         list.out,
-        "        6 a.txt:1,4-5\n        4 odd:2\n2 files, 4 lines, 10 B, about 3 tokens\n"
+        "        6       ≈ 6 full    a.txt:1,4-5\n        4       ≈ 2 full    odd:2\n2 files, 4 lines, 10 B, ≈ 8 tokens\n"
     );
     let json = project.clada(["context", "list", "--json"]).exits(0).json();
     assert_eq!(
         json,
-        serde_json::json!([{ "path": "a.txt", "lines": "1,4-5", "size": 6 }, { "path": "odd:2", "size": 4 }])
+        serde_json::json!([
+            { "path": "a.txt", "lines": "1,4-5", "level": "full", "size": 6, "tokens": 6 },
+            { "path": "odd:2", "level": "full", "size": 4, "tokens": 2 }
+        ])
     );
     let text = project.clada(["context"]).exits(0).out;
     assert!(
@@ -56,7 +59,7 @@ fn the_user_changes_it_too() {
         "{text}"
     );
     let json = project.clada(["context", "--json"]).exits(0).json();
-    assert_eq!(json["tokens"], 3);
+    assert_eq!(json["tokens"], 8);
     assert_eq!(json["text"], text);
     project.clada(["context", "add", "c.txt"]).exits(1);
     project.clada(["context", "add", "a.txt:6"]).exits(1);
@@ -88,11 +91,11 @@ fn two_notes_files_have_two_sets() {
         .exits(0);
     let listed = |file| project.clada(["context", file, "list"]).exits(0).out;
     assert!(
-        listed("one.md").starts_with("        6 a.txt\n"),
+        listed("one.md").starts_with("        6       ≈ 3 full    a.txt\n"),
         "{}",
         listed("one.md")
     );
-    assert!(listed("notes/two.md").starts_with("        6 b.txt\n"));
+    assert!(listed("notes/two.md").starts_with("        6       ≈ 3 full    b.txt\n"));
     assert_eq!(listed("clada.md"), "empty\n");
     let other_root = project
         .clada(["context", "one.md", "--root", "notes", "list"])
@@ -117,7 +120,7 @@ fn a_listener_keeps_the_set_of_its_notes() {
     saw(
         &watching,
         "<tasks><task><c>context-add</c><path>a.txt</path></task></tasks>\n",
-        "1 ✅ context-add a.txt - now 1 file, 1 line, 4 B, about 1 token",
+        "1 ✅ context-add a.txt - now 1 file, 1 line, 4 B, ≈ 2 tokens",
     );
     assert_eq!(watching.stop(rustix::process::Signal::TERM), Some(0));
     let shown = project.clada(["context", "my.md"]).exits(0);
@@ -179,7 +182,7 @@ fn what_changed_since_is_named_and_not_fatal() {
         "⚠ `gone.txt`: no longer exists\n",
         "⚠ `short.txt`: ends at line 2, but 2-3 was asked for\n",
         "⚠ `key.txt`: `key.txt` holds a private key",
-        "2 files, 4 lines, 8 B, about 2 tokens\n",
+        "2 files, 4 lines, 8 B, ≈ 8 tokens\n",
     ] {
         assert!(shown.err.contains(said), "{said} in {}", shown.err);
     }
@@ -325,5 +328,526 @@ fn without_a_display_copying_fails_and_says_so() {
         copied.starts_with("❌ not copied to the clipboard: no display")
             && copied.ends_with("; print the text with `clada instructions`\n"),
         "{copied}"
+    );
+}
+
+/// A small program: `app` uses `draw`, which uses `paint`; `other` has nothing to do with them.
+fn program() -> Project {
+    let project = Project::with_git();
+    project.write("src/app.rs", APP);
+    project.write("src/draw.rs", DRAW);
+    project.write(
+        "src/paint.rs",
+        "pub fn paint_the_line(width: usize) -> usize {\n    width * 2\n}\n",
+    );
+    project.write("src/other.rs", "pub struct Unrelated;\n");
+    project.write("docs/guide.txt", "A guide.\n");
+    project.write(".gitignore", "ignored.rs\n");
+    project.write("src/ignored.rs", "pub fn is_ignored() {}\n");
+    project.commits();
+    project
+}
+
+const APP: &str = "use crate::draw::Widget;\n\npub fn run_the_app() {\n    let widget = Widget::default();\n    \
+                   widget.draw_all();\n}\n";
+const DRAW: &str = "#[derive(Default)]\npub struct Widget;\n\nimpl Widget {\n    /// Draws.\n    pub fn draw_all(&self) {\n        \
+                    crate::paint::paint_the_line(4);\n    }\n}\n\npub fn draw_twice() {}\n";
+
+/// A folder stays one, a glob too; a definition is found by its names, and lines move with it.
+#[test]
+fn a_set_has_folders_globs_and_definitions() {
+    let project = program();
+    project
+        .clada(["context", "add", "src", "--as", "outline"])
+        .exits(0);
+    project
+        .clada([
+            "context",
+            "add",
+            "docs/*.txt",
+            "src/draw.rs@@Widget@@draw_all",
+        ])
+        .exits(0);
+    let listed = || project.clada(["context", "list"]).exits(0).out;
+    let list = listed();
+    for line in [
+        " outline src (4 files)\n",
+        " full    docs/*.txt (1 file)\n",
+        " full    src/draw.rs@@Widget@@draw_all\n",
+    ] {
+        assert!(list.contains(line), "{line} in {list}");
+    }
+    let text = project.clada(["context"]).exits(0).out;
+    for part in [
+        "=== START FILE: src/app.rs (outline) ===\n3-6  pub fn run_the_app() // 3 lines\n=== END",
+        "=== START FILE: docs/guide.txt ===\nA guide.\n=== END",
+        "=== START FILE: src/draw.rs (Widget@@draw_all, lines 5-8) ===\n    /// Draws.\n    pub fn draw_all(&self) {\n",
+    ] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+    assert!(!text.contains("is_ignored"), "{text}");
+    // What is new in the folder is in the set.
+    project.write("src/more.rs", "pub fn one_more() {}\n");
+    project.write("src/draw.rs", format!("// One line more.\n{DRAW}"));
+    assert!(listed().contains(" src (5 files)\n"));
+    let text = project.clada(["context"]).exits(0).out;
+    assert!(
+        text.contains("one_more") && text.contains("draw_all, lines 6-9"),
+        "{text}"
+    );
+    // A file of its own has the level of its own.
+    project.clada(["context", "add", "src/other.rs"]).exits(0);
+    let text = project.clada(["context"]).exits(0).out;
+    assert!(
+        text.contains("START FILE: src/other.rs ===\npub struct Unrelated;"),
+        "{text}"
+    );
+    assert_eq!(text.matches("src/other.rs").count(), 2, "{text}");
+    project
+        .clada(["context", "add", "src/other.rs", "--as", "name"])
+        .exits(0);
+    let text = project.clada(["context"]).exits(0).out;
+    assert!(
+        text.contains("=== FILES BY NAME ===\nsrc/other.rs (≈ 5 tokens)\n=== END"),
+        "{text}"
+    );
+    let removed = project
+        .clada([
+            "context",
+            "remove",
+            "src",
+            "docs/*.txt",
+            "src/draw.rs@@Widget@@draw_all",
+        ])
+        .exits(0);
+    assert!(removed.out.starts_with("now 1 file, "), "{}", removed.out);
+}
+
+#[test]
+fn what_cannot_be_put_in_says_why_and_what_to_do() {
+    let project = program();
+    project.write("twice.rs", "fn new() {}\nfn new() {}\n");
+    project.write("empty/image.bin", [0xff, 0xfe]);
+    project.write("huge.rs", "// a line\n".repeat(500_000));
+    for (args, said) in [
+        (
+            &["src/draw.rs@@Widget@@draw_al"][..],
+            "`src/draw.rs` has no `draw_al` in `Widget`: did you mean `src/draw.rs@@Widget@@draw_all` (line 6)?",
+        ),
+        (
+            &["src/draw.rs@@zzzzzzzz"],
+            "`src/draw.rs` has no `zzzzzzzz`: name one of its definitions, which `outline` lists",
+        ),
+        (
+            &["twice.rs@@new"],
+            "`new` may be 2 definitions in `twice.rs`: write `twice.rs@@new#1` (line 1), `twice.rs@@new#2` (line",
+        ),
+        (
+            &["src/draw.rs@@"],
+            "nothing stands behind a `@@` of `src/draw.rs@@`: write the name of a definition there",
+        ),
+        (
+            &["docs/guide.txt@@A"],
+            "clada knows no definitions in the language of `docs/guide.txt`: name lines of it",
+        ),
+        (
+            &["huge.rs@@a"],
+            "the definitions of `huge.rs` are not known: it has 4.8 MiB, and only files up to 4 MiB are parsed; name lines of it",
+        ),
+        (&["src/none.rs@@A"], "file not found: `src/none.rs`"),
+        (
+            &["empty"],
+            "`empty` has no text file that may be shown and that git does not ignore: name others",
+        ),
+        (&["*.none"], "`*.none` has no text file"),
+        (
+            &["src/app.rs:1-2", "--as", "outline"],
+            "lines have no outline: leave out either the lines or the level",
+        ),
+        (
+            &["src:1-2"],
+            "`src` is not one file, so it has no lines: name them with a file",
+        ),
+        (
+            &["src", "--as", "whole"],
+            "it must be full, outline or name",
+        ),
+    ] {
+        let mut command = project.command(env!("CARGO_BIN_EXE_clada"));
+        command.args(["context", "add"]).args(args);
+        let output = command.output().expect("clada");
+        let err = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            !output.status.success() && err.contains(said),
+            "{args:?}: {err}"
+        );
+    }
+    assert_eq!(project.clada(["context", "list"]).exits(0).out, "empty\n");
+}
+
+#[test]
+fn a_file_without_an_outline_is_only_named_and_says_so() {
+    let project = program();
+    let remark = |args: [&str; 5], said: &str| {
+        project.clada(args).exits(0);
+        let shown = project.clada(["context"]).exits(0);
+        assert!(shown.err.contains(said), "{}", shown.err);
+        project.clada(["context", "clear"]).exits(0);
+    };
+    remark(
+        ["context", "add", "docs/guide.txt", "--as", "outline"],
+        "⚠ `docs/guide.txt`: no outline of it is known, so only its name is shown\n",
+    );
+    remark(
+        ["context", "add", "docs", "--as", "outline"],
+        "⚠ `docs`: no outline of 1 file is known, so only its name is shown\n",
+    );
+    project.write("docs/more.txt", "More.\n");
+    remark(
+        ["context", "add", "docs", "--as", "outline"],
+        "⚠ `docs`: no outline of 2 files is known, so only their names are shown\n",
+    );
+}
+
+/// The order of the outlines in a text.
+fn outlines(text: &str) -> Vec<&str> {
+    let heads = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("=== START FILE: "));
+    heads
+        .filter_map(|head| head.strip_suffix(" (outline) ==="))
+        .collect()
+}
+
+#[test]
+fn a_budget_shows_the_tree_the_set_and_what_that_refers_to() {
+    let project = program();
+    project.clada(["context", "add", "src/app.rs"]).exits(0);
+    let shown = project.clada(["context", "--budget", "2k"]).exits(0);
+    let text = &shown.out;
+    assert!(
+        text.starts_with("=== PROJECT ===\ndocs/\n  guide.txt\nsrc/\n  app.rs\n  draw.rs\n  other.rs\n  paint.rs\n.gitignore\n=== END PROJECT ===\n"),
+        "{text}"
+    );
+    assert!(text.contains(APP), "{text}");
+    assert_eq!(
+        outlines(text),
+        ["src/draw.rs", "src/paint.rs", "src/other.rs"]
+    );
+    assert!(
+        !text.contains("is_ignored") && !text.contains("LEFT OUT"),
+        "{text}"
+    );
+    assert!(shown.err.contains(" tokens of 2,000\n"), "{}", shown.err);
+    // The words count, and also a file that nothing refers to.
+    let wanted = project
+        .clada(["context", "--budget", "2k", "--for", "rename Unrelated"])
+        .exits(0);
+    assert_eq!(outlines(&wanted.out)[..2], ["src/other.rs", "src/draw.rs"]);
+    project.clada(["context", "clear"]).exits(0);
+    let alone = project.clada(["context", "--budget", "2k"]).exits(0);
+    assert_eq!(outlines(&alone.out).len(), 4);
+}
+
+#[test]
+fn what_does_not_fit_is_lowered_and_named_with_its_cost() {
+    let project = program();
+    let long = "    let value = compute(12, 34);\n".repeat(200);
+    project.write(
+        "src/long.rs",
+        format!("pub fn long_function() {{\n{long}}}\n"),
+    );
+    project
+        .clada(["context", "add", "src/app.rs", "src/long.rs"])
+        .exits(0);
+    let shown = project
+        .clada(["context", "--budget", "700", "--json"])
+        .exits(0)
+        .json();
+    let text = shown["text"].as_str().expect("a text");
+    assert!(text.contains(APP) && !text.contains("let value"), "{text}");
+    assert!(text.contains("=== START FILE: src/long.rs (outline) ===\n1-202  pub fn long_function() // 201 lines\n"), "{text}");
+    assert!(
+        text.contains("\nThese did not fit, with what each would cost."),
+        "{text}"
+    );
+    assert!(
+        text.contains("\nsrc/long.rs: as outline (full ≈ "),
+        "{text}"
+    );
+    let left = &shown["leftOut"][0];
+    assert_eq!(left["path"], "src/long.rs");
+    assert_eq!(left["shown"], "outline");
+    assert!(left["tokens"]["full"].as_u64() > Some(1000), "{left}");
+    assert_eq!(shown["budget"], 700);
+    let said = project.clada(["context", "--budget", "700"]).exits(0).err;
+    assert!(
+        said.contains(" tokens of 700, 1 left out or shortened\n"),
+        "{said}"
+    );
+}
+
+/// The same from a reply, in two dialects.
+#[test]
+fn a_reply_names_folders_and_levels() {
+    let project = program();
+    let said = run(
+        &project,
+        [
+            "<path>src</path><c level=\"outline\">context-add</c>",
+            "<path>src/draw.rs@@Widget@@draw_all</path><c>context-add</c>",
+            "<path>docs</path><c level=\"names\">context-add</c>",
+        ],
+    );
+    assert!(
+        said.contains("1 ✅ context-add src - now 4 files, "),
+        "{said}"
+    );
+    assert!(
+        said.contains("2 ✅ context-add src/draw.rs@@Widget@@draw_all - now 5 files, "),
+        "{said}"
+    );
+    assert!(
+        said.contains("the value must be one of `full`, `outline`, `name`"),
+        "{said}"
+    );
+    let nesl = |level: &str| {
+        format!(
+            "#!nesl [@three-char-SHA-256: aaa]\naction = \"context_add\"\npath = \"{}/docs\"\nlevel = \"{level}\"\n#!end_aaa\n",
+            project.root().display()
+        )
+    };
+    let said = project.clada_with(["run"], &nesl("all")).results();
+    assert!(
+        said.contains("Invalid enum value: all. Allowed: full, outline, name"),
+        "{said}"
+    );
+    project.clada_with(["run"], &nesl("name")).exits(0);
+    let list = project.clada(["context", "list"]).exits(0).out;
+    for line in [" outline src (4 files)\n", " name    docs (1 file)\n"] {
+        assert!(list.contains(line), "{line} in {list}");
+    }
+}
+
+/// Whatever the budget, and with a vocabulary or without: it is never exceeded, and the same call gives the same text.
+#[test]
+fn no_budget_is_exceeded_and_the_text_is_the_same() {
+    let project = program();
+    project
+        .clada(["context", "add", "src/app.rs", "docs", "src/draw.rs"])
+        .exits(0);
+    for budget in ["40", "80", "120", "160", "200", "300", "500", "1M"] {
+        let run = || project.clada(["context", "--budget", budget]).exits(0).out;
+        let text = run();
+        let most = clada::text::tokens::parse(budget).expect("a number");
+        let tokens = clada::text::tokens::count(&text);
+        assert!(tokens <= most && !text.is_empty(), "{tokens} of {budget}");
+        assert_eq!(text, run());
+    }
+    let small = project.clada(["context", "--budget", "3"]).exits(2);
+    assert!(
+        small
+            .err
+            .contains("nothing fits into ≈ 3 tokens: give a larger `--budget`"),
+        "{}",
+        small.err
+    );
+    let none = project.clada(["context", "--budget", "0"]).exits(2);
+    assert!(
+        none.err
+            .contains("it must be a number of tokens, such as `60000` or `60k`"),
+        "{}",
+        none.err
+    );
+    let unlike = project.clada(["context", "--for", "x"]).exits(2);
+    assert!(unlike.err.contains("--budget"), "{}", unlike.err);
+}
+
+/// Nothing of a file that may not be shown is in the text: not its definitions, not its secrets.
+#[test]
+fn what_may_not_be_shown_is_in_no_map() {
+    let project = program();
+    project.configure("[paths.read]\ndeny = [\"src/hidden.rs\"]\n");
+    project.write("src/hidden.rs", "pub fn hidden_by_policy() {}\n");
+    project.write(
+        "src/key.rs",
+        "// key\n/*\n-----BEGIN RSA PRIVATE KEY-----\n*/\npub fn beside_a_key() {}\n",
+    );
+    project.write("secrets.rs", "pub fn named_as_secret() {}\n");
+    project.write("clada.md", "notes_are_own\n");
+    project.write(
+        "src/token.rs",
+        "pub const TOKEN: &str = \"ghp_0123456789abcdef\";\n",
+    );
+    project.clada(["context", "add", "src"]).exits(0);
+    for args in [&["context"][..], &["context", "--budget", "9k"]] {
+        let mut command = project.command(env!("CARGO_BIN_EXE_clada"));
+        command.args(args).env("GH_TOKEN", "ghp_0123456789abcdef");
+        let output = command.output().expect("clada");
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(text.contains("[masked: GH_TOKEN]"), "{text}");
+        for hidden in [
+            "hidden",
+            "beside_a_key",
+            "named_as_secret",
+            "notes_are_own",
+            "0123456789",
+        ] {
+            assert!(!text.contains(hidden), "{hidden} in {text}");
+        }
+    }
+    let added = project.clada(["context", "add", "src/hidden.rs"]).exits(1);
+    assert!(added.err.contains("`src/hidden.rs`"), "{}", added.err);
+}
+
+/// The folder of the cache.
+fn cache(project: &Project) -> std::path::PathBuf {
+    let folder = match cfg!(target_os = "macos") {
+        true => "Library/Application Support/clada/code",
+        false => ".local/state/clada/code",
+    };
+    let mut entries = std::fs::read_dir(project.home().join(folder)).expect("a cache");
+    entries.next().expect("a file").expect("an entry").path()
+}
+
+#[test]
+fn a_cache_is_never_wrong_and_never_in_the_way() {
+    let project = program();
+    let run = || project.clada(["context", "--budget", "2k"]).exits(0).out;
+    let text = run();
+    let path = cache(&project);
+    assert_eq!(run(), text);
+    let whole = std::fs::read(&path).expect("the cache");
+    for bytes in [&b""[..], b"nonsense", &whole[..whole.len() / 2]] {
+        std::fs::write(&path, bytes).expect("write");
+        assert_eq!(run(), text);
+    }
+    std::fs::remove_file(&path).expect("remove");
+    std::fs::create_dir(&path).expect("a folder in its place");
+    assert_eq!(run(), text);
+    std::fs::remove_dir(&path).expect("remove");
+    run();
+    project.write("src/paint.rs", "pub fn paint_another() {}\n");
+    let changed = run();
+    assert!(
+        changed.contains("paint_another") && !changed.contains("fn paint_the_line"),
+        "{changed}"
+    );
+    std::fs::remove_file(project.path("src/paint.rs")).expect("remove");
+    assert!(!run().contains("paint_another"));
+}
+
+#[test]
+fn a_text_comes_in_parts_that_say_which_they_are() {
+    let project = program();
+    let lines: String = (0..900)
+        .map(|at| format!("the line {at} of it\n"))
+        .collect();
+    project.write("docs/long.txt", &lines);
+    project.clada(["context", "add", "docs", "src"]).exits(0);
+    let part = |part: &str| {
+        project
+            .clada(["context", "--part", part, "--of", "2k"])
+            .exits(0)
+    };
+    let first = part("1");
+    assert!(first.err.starts_with("part 1 of 4, ≈ "), "{}", first.err);
+    let texts = ["1", "2", "3", "4"].map(|number| part(number).out);
+    for (at, text) in texts.iter().enumerate() {
+        assert!(clada::text::tokens::count(text) <= 2000);
+        let said = match at {
+            3 => "(part 4 of 4, the last: this is all, so you can begin)\n".to_owned(),
+            at => format!(
+                "(part {} of 4: more comes, so answer only `ok` and wait for the last part)\n",
+                at + 1
+            ),
+        };
+        assert!(text.starts_with(&said), "{text}");
+    }
+    let all = texts.concat();
+    assert!(
+        lines
+            .lines()
+            .all(|line| all.contains(&format!("\n{line}\n")))
+    );
+    let none = project
+        .clada(["context", "--part", "5", "--of", "2k"])
+        .exits(2);
+    assert!(
+        none.err.contains(
+            "there is no part 5, as the text has 4: give a number up to that with `--part`"
+        ),
+        "{}",
+        none.err
+    );
+    let small = project
+        .clada(["context", "--part", "1", "--of", "100"])
+        .exits(2);
+    assert!(
+        small
+            .err
+            .contains("a part of the context has at least 500 tokens: give more with `--of`"),
+        "{}",
+        small.err
+    );
+    project.clada(["context", "--part", "1"]).exits(2);
+    let json = project
+        .clada(["context", "--part", "2", "--of", "2k", "--json"])
+        .exits(0)
+        .json();
+    assert_eq!((&json["part"], &json["parts"]), (&2.into(), &4.into()));
+}
+
+#[test]
+fn a_copied_part_names_the_command_for_the_next() {
+    let Some(display) = Xvfb::start() else {
+        return;
+    };
+    let project = program().on_display(display.name());
+    project.write("docs/long.txt", "a line of it\n".repeat(900));
+    project.clada(["context", "add", "docs"]).exits(0);
+    let copied = project
+        .clada([
+            "context", "--copy", "--part", "1", "--of", "3k", "--budget", "90k", "--for", "a b",
+        ])
+        .exits(0);
+    assert!(
+        copied.err.ends_with(
+            "1 part more to copy: `clada context --budget 90000 --for 'a b' --copy --part 2 --of 3000`\n"
+        ),
+        "{}",
+        copied.err
+    );
+    assert!(
+        display
+            .clipboard(&project)
+            .starts_with("(part 1 of 2: more comes")
+    );
+}
+
+/// Only what was given in full is known to the chat.
+#[test]
+fn an_outline_does_not_count_as_seen() {
+    let project = program();
+    project
+        .clada(["context", "add", "src/app.rs", "src/paint.rs:1"])
+        .exits(0);
+    project
+        .clada(["context", "add", "src/draw.rs", "--as", "outline"])
+        .exits(0);
+    project.clada(["context", "--budget", "3k"]).exits(0);
+    let find = project
+        .command("sh")
+        .args(["-c", "cat \"$HOME\"/.local/state/clada/chats/*/files.json"])
+        .output()
+        .expect("cat");
+    let seen = String::from_utf8(find.stdout).expect("text");
+    assert!(
+        seen.contains("src/app.rs") && seen.contains("src/paint.rs"),
+        "{seen}"
+    );
+    assert!(
+        !seen.contains("src/draw.rs") && !seen.contains("src/other.rs"),
+        "{seen}"
     );
 }

@@ -98,7 +98,11 @@ fn commands_in_the_project_find_its_notes_in_a_vault() {
 
     // Its set of files is that of the chat, by whatever way it is named; the root is the project.
     clada(&project, &["context", "add", "f.txt"]).exits(0);
-    let list = "        4 f.txt\n1 file, 1 line, 4 B, about 1 token\n";
+    let tokens = if cfg!(feature = "tokens") { 2 } else { 1 };
+    let list = format!(
+        "        4       ≈ {tokens} full    f.txt\n1 file, 1 line, 4 B, ≈ {tokens} tokens\n"
+    )
+    .replace("≈ 1 tokens", "≈ 1 token");
     for way in [&["context", NAME, "list"][..], &["context", &shown, "list"]] {
         assert_eq!(clada(&project, way).exits(0).out, list, "{way:?}");
     }

@@ -3,6 +3,8 @@
 #![allow(clippy::print_stderr, reason = "a test that is skipped says so")]
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
 
+#[cfg(feature = "grammars")]
+mod addresses;
 mod atomic;
 mod blocks;
 mod browser;
@@ -18,6 +20,7 @@ mod clipboard_watch;
 mod cml;
 mod config;
 mod confine;
+#[cfg(all(feature = "grammars", feature = "tokens"))]
 mod context;
 #[cfg(target_os = "linux")]
 mod copied;
@@ -58,6 +61,7 @@ mod notices;
 mod novelty;
 #[cfg(target_os = "linux")]
 mod odd_files;
+mod outline;
 mod package;
 mod packet;
 mod patch;
@@ -85,6 +89,7 @@ mod service;
 mod shared;
 mod stale;
 mod subject;
+mod syntax;
 mod tail;
 #[cfg(target_os = "linux")]
 mod terminal;

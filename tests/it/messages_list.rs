@@ -124,6 +124,36 @@ const WITHOUT_CASE: &[Without] = &[
         why: "git lost the bytes that were kept in it",
     },
     Without {
+        file: "src/world/syntax/",
+        text: "this clada was built without the grammar",
+        why: "the tests are built with all grammars",
+    },
+    Without {
+        file: "src/world/syntax/parser.rs",
+        text: "",
+        why: "said as that its process ended",
+    },
+    Without {
+        file: "src/cli/mod.rs",
+        text: "Tell another clada process what is defined in code",
+        why: NO_MESSAGE,
+    },
+    Without {
+        file: "src/run/files/outlined.rs",
+        text: "there was no time for all files",
+        why: "a walk takes half a minute only on a slow disk",
+    },
+    Without {
+        file: "src/world/code_cache.rs",
+        text: "",
+        why: LOG,
+    },
+    Without {
+        file: "src/error.rs",
+        text: "the context cannot be made: ",
+        why: "the project folder goes away while it is looked at",
+    },
+    Without {
         file: "src/run/changes.rs",
         text: "what the chat knows of files",
         why: "for the log",

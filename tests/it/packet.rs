@@ -109,7 +109,7 @@ fn a_large_packet_is_cut_and_its_size_is_told() {
         "{}",
         copied.len()
     );
-    let size = format!(" ({} KB, about 15,000 tokens)", (copied.len() + 500) / 1000);
+    let size = format!(" ({} KB, ≈ 15,000 tokens)", (copied.len() + 500) / 1000);
     assert!(notes.status.ends_with(&size), "{}", notes.status);
     assert_eq!(
         project.read(OUTPUT).lines().next(),

@@ -228,6 +228,13 @@ fn describe_action(action: &Action<'_>, text: &dyn Fn(&Payload<'_>) -> String) -
             name("lines", owned(lines)),
             name("numbers", owned(numbers))
         ),
+        Action::Outline { paths, only_public } => {
+            format!(
+                "outline {}{}",
+                paths.join(" "),
+                flag("public", *only_public)
+            )
+        }
         Action::List { path } => format!("ls{}", name("path", owned(path))),
         Action::Grep {
             pattern,
@@ -261,7 +268,7 @@ fn describe_action(action: &Action<'_>, text: &dyn Fn(&Payload<'_>) -> String) -
             )
         }
         Action::Context(task) => match task {
-            ContextTask::Add { paths, lines } => {
+            ContextTask::Add { paths, lines, .. } => {
                 format!(
                     "context-add {}{}",
                     paths.join(" "),

@@ -3,13 +3,14 @@
 use std::io;
 
 use super::earlier::{Earlier, ShownFiles};
-use super::excerpt::{Excerpt, PacketContext, grouped, kilobytes};
+use super::excerpt::{Excerpt, PacketContext, kilobytes};
 use super::frame::CHANGED;
 use super::once::Once;
 use super::outputs::{PART, parts};
 use super::{Report, outputs_line};
 use crate::reply::note::{END, RESULTS};
 use crate::report::outcome::{Outcome, Status};
+use crate::text::size::grouped;
 
 /// A smaller packet is pasted without a second thought.
 const LARGE: usize = 20_000;
@@ -93,7 +94,7 @@ pub fn packet_size(packet: &str) -> String {
     }
     let thousands = (size / TOKEN + 500) / 1000 * 1000;
     format!(
-        " ({}, about {} tokens)",
+        " ({}, ≈ {} tokens)",
         kilobytes(size as u64),
         grouped(thousands as u64)
     )

@@ -336,13 +336,10 @@ fn of_a_numbered_file_a_part_is_to_be_read() {
 #[test]
 fn the_size_of_a_large_packet_is_told() {
     assert_eq!(packet_size(&"x".repeat(20_000)), "");
-    assert_eq!(
-        packet_size(&"x".repeat(34_400)),
-        " (34 KB, about 9,000 tokens)"
-    );
+    assert_eq!(packet_size(&"x".repeat(34_400)), " (34 KB, ≈ 9,000 tokens)");
     assert_eq!(
         packet_size(&"x".repeat(7_999_000)),
-        " (7,999 KB, about 2,000,000 tokens)"
+        " (7,999 KB, ≈ 2,000,000 tokens)"
     );
 }
 

@@ -16,7 +16,8 @@ use super::alike;
 use super::page::{Deed, Page, Printed, What};
 use crate::cases;
 use crate::daemon::{NOTES, Notes, wait_to_read};
-use crate::harness::{LIMIT, Project, Watching, save_by_rename};
+use crate::harness::{LIMIT, Project, Watching, save_by_rename, skip};
+use crate::run::IS_WHOLE;
 
 /// What stands for the home in texts.
 const HOME: &str = "/home/you";
@@ -69,6 +70,10 @@ fn every_page_is_followed() {
 
 /// Follows a page, and reports all that is not as it says.
 fn follow(name: &str) {
+    if !IS_WHOLE && ["cml", "guide"].contains(&name) {
+        skip("the page tells of grammars and tokens that were not built in");
+        return;
+    }
     let update = std::env::var_os("UPDATE_EXPECT").is_some();
     assert!(
         !(update && std::env::var_os("CI").is_some()),

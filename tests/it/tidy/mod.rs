@@ -230,7 +230,8 @@ fn no_case_is_orphaned() {
             .expect("name")
             .to_string_lossy()
             .into_owned();
-        if path.is_dir() {
+        // `outline` has cases of the files in `code`.
+        if path.is_dir() && name != "code" {
             let runs = ["cases::run", "scanned::check"];
             assert!(
                 runs.iter()

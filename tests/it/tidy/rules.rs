@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::source::Source;
 
 /// The floors from the lowest up. A file names only what is below its floor, or beside it in its own folder.
-pub(super) const FLOORS: [&str; 18] = [
+pub(super) const FLOORS: [&str; 19] = [
     "text",
     "clock",
+    "code",
     "reply",
     "policy",
     "edit",
@@ -27,7 +28,9 @@ pub(super) const FLOORS: [&str; 18] = [
 ];
 
 /// The floors that know nothing but text and values.
-const PURE: [&str; 6] = ["text", "reply", "policy", "edit", "novelty", "report"];
+const PURE: [&str; 7] = [
+    "text", "code", "reply", "policy", "edit", "novelty", "report",
+];
 
 /// What the pure floors may not name.
 const OUTSIDE: [&str; 9] = [
@@ -43,7 +46,7 @@ const OUTSIDE: [&str; 9] = [
 ];
 
 /// A crate that stands for an outside thing, and the part of the source that may know it; two parts where both need it.
-const HOMES: [(&str, &str); 35] = [
+const HOMES: [(&str, &str); 37] = [
     ("arboard", "world/clipboard"),
     ("cap_fs_ext", "world/workspace/"),
     ("cap_std", "world/workspace/"),
@@ -65,14 +68,16 @@ const HOMES: [(&str, &str); 35] = [
     ("notify_debouncer_full", "world/watch"),
     ("notify_rust", "world/desktop"),
     ("objc2_app_kit", "world/clipboard/watching/"),
-    ("pulldown_cmark", "cli/document"),
+    ("pulldown_cmark", "cli/document|world/syntax/markdown"),
     ("quick_xml", "reply/cml/tag"),
     ("rusqlite", "world/ledger"),
     ("tempfile", "world/|git/"),
     ("sd_notify", "world/service/"),
+    ("tiktoken", "text/tokens"),
     ("toml", "settings"),
     ("toml_edit", "settings/registry"),
     ("tracing_subscriber", "logs"),
+    ("tree_sitter", "world/syntax/grammar/"),
     ("unicode_properties", "reply/dialects/nesl/assignment"),
     ("wayland_client", "world/clipboard/watching/"),
     ("wayland_protocols", "world/clipboard/watching/"),
@@ -82,7 +87,7 @@ const HOMES: [(&str, &str); 35] = [
 ];
 
 /// The parts of the world that its other parts may know: each is one thing that the system does, and knows no other part.
-const SHARED: [&str; 15] = [
+const SHARED: [&str; 16] = [
     "attributes",
     "clipboard::display",
     "compare",
@@ -98,6 +103,7 @@ const SHARED: [&str; 15] = [
     "scarce",
     "state",
     "survivors",
+    "syntax",
 ];
 
 /// The most lines of a function.
@@ -107,7 +113,14 @@ pub(super) const LONGEST_FUNCTION: usize = 80;
 const TWINS: [&str; 3] = ["Clickable", "Family", "Prepared"];
 
 /// Functions that are one flat table or `match`, which is easier to read in one piece.
-const FLAT: [&str; 5] = ["action", "action_of", "carry_out", "problem", "told"];
+const FLAT: [&str; 6] = [
+    "action",
+    "action_of",
+    "carry_out",
+    "lesson",
+    "problem",
+    "told",
+];
 
 /// The file whose doc comments are the help: they say what a flag decides.
 const HELP: &str = "cli/mod.rs";

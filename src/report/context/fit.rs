@@ -1,0 +1,130 @@
+//! Lowers the levels of files until they fit: the least related first, from full to outline to name to nothing.
+
+use crate::reply::context::ContextLevel;
+
+/// A file that wants room.
+#[derive(Debug, Clone, Copy)]
+pub struct FitFile {
+    /// Its relation to all else: more is closer.
+    pub rank: f64,
+    /// The level that it wants.
+    pub level: ContextLevel,
+    pub costs: LevelCosts,
+}
+
+/// The tokens of a file at each level; of an outline only where it has one.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LevelCosts {
+    pub full: usize,
+    pub outline: Option<usize>,
+    pub name: usize,
+}
+
+impl LevelCosts {
+    /// The tokens at a level; 0 for nothing.
+    pub fn at(&self, level: Option<ContextLevel>) -> usize {
+        match level {
+            Some(ContextLevel::Full) => self.full,
+            Some(ContextLevel::Outline) => self.outline.unwrap_or(self.name),
+            Some(ContextLevel::Name) => self.name,
+            None => 0,
+        }
+    }
+}
+
+/// Returns the level of each file at which all of them fit into so many tokens; `None` for one that is left out.
+pub fn lower(files: &[FitFile], room: usize) -> Vec<Option<ContextLevel>> {
+    let mut levels: Vec<Option<ContextLevel>> = files.iter().map(|file| Some(file.level)).collect();
+    let mut order: Vec<usize> = (0..files.len()).collect();
+    // Of two as related, the one that came last.
+    order.sort_by(|one, other| {
+        files[*one]
+            .rank
+            .total_cmp(&files[*other].rank)
+            .then(other.cmp(one))
+    });
+    let all = files.iter().zip(&levels);
+    let mut cost: usize = all.map(|(file, level)| file.costs.at(*level)).sum();
+    let steps = [
+        (ContextLevel::Full, Some(ContextLevel::Outline)),
+        (ContextLevel::Outline, Some(ContextLevel::Name)),
+        (ContextLevel::Full, Some(ContextLevel::Name)),
+        (ContextLevel::Name, None),
+    ];
+    for (from, to) in steps {
+        for at in &order {
+            if cost <= room {
+                return levels;
+            }
+            let costs = files[*at].costs;
+            let has_outline = costs.outline.is_some_and(|outline| outline < costs.full);
+            let skips = to == Some(ContextLevel::Outline) && !has_outline;
+            let (was, is) = (costs.at(Some(from)), costs.at(to));
+            if levels[*at] == Some(from) && !skips && is < was {
+                levels[*at] = to;
+                cost -= was - is;
+            }
+        }
+    }
+    levels
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn file(rank: f64, full: usize, outline: Option<usize>) -> FitFile {
+        FitFile {
+            rank,
+            level: ContextLevel::Full,
+            costs: LevelCosts {
+                full,
+                outline,
+                name: 5,
+            },
+        }
+    }
+
+    #[test]
+    fn the_least_related_goes_first() {
+        let (full, outline, name) = (
+            Some(ContextLevel::Full),
+            Some(ContextLevel::Outline),
+            Some(ContextLevel::Name),
+        );
+        let files = [
+            file(0.3, 100, Some(20)),
+            file(0.1, 100, Some(20)),
+            file(0.2, 100, None),
+        ];
+        for (room, levels) in [
+            (300, [full, full, full]),
+            (299, [full, outline, full]),
+            (219, [outline, outline, full]),
+            (139, [outline, name, full]),
+            (124, [name, name, full]),
+            (109, [name, name, name]),
+            (14, [name, None, name]),
+            (9, [name, None, None]),
+            (0, [None, None, None]),
+        ] {
+            assert_eq!(lower(&files, room), levels, "{room}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_left_fits(
+            files in proptest::collection::vec((0..9_u32, 5..200_usize, proptest::option::of(1..300_usize)), 0..9),
+            room in 0..900_usize,
+        ) {
+            let files: Vec<FitFile> =
+                files.into_iter().map(|(rank, full, outline)| file(f64::from(rank), full, outline)).collect();
+            let levels = lower(&files, room);
+            let cost: usize = files.iter().zip(levels).map(|(file, level)| file.costs.at(level)).sum();
+            prop_assert!(cost <= room, "{cost}");
+        }
+    }
+}
