@@ -12,6 +12,15 @@ fn is_in(notes: &str) -> impl FnMut(&str) -> bool {
     move |text| lines(text).iter().all(|line| there.contains(line))
 }
 
+/// Waits for the processes that other tests start: until it runs its program, each has all open that was open here.
+fn wait_until_closed(path: &Path) {
+    let until = Instant::now() + Duration::from_secs(10);
+    let file = fs::File::open(path).unwrap();
+    while lease::no_writer(&file) == Some(false) {
+        assert!(Instant::now() < until, "{} stays open", path.display());
+    }
+}
+
 #[test]
 fn a_text_that_is_in_the_notes_is_removed_and_another_is_kept_and_told() {
     let place = Place::new();
@@ -25,7 +34,8 @@ fn a_text_that_is_in_the_notes_is_removed_and_another_is_kept_and_told() {
     ] {
         let path = place.path(&format!(".clada-tmp-notes.md-{name}"));
         let bytes = text.replace('\u{fffd}', "\0");
-        fs::write(path, bytes).unwrap();
+        fs::write(&path, bytes).unwrap();
+        wait_until_closed(&path);
     }
     let mut kept = note.leftovers(&mut is_in(&place.read()));
     kept.sort_by_key(|path| fs::metadata(path).unwrap().len());
