@@ -12,8 +12,9 @@ use rustix::time::{ClockId, clock_gettime};
 /// How many times larger the next size is.
 const STEP: usize = 4;
 
-/// How many times longer the next size may take: twice what linear work takes, half of what quadratic work does.
-const LIMIT: u32 = 8;
+/// How many times longer the next size may take than `STEP` times the one before: linear work takes as long, quadratic
+/// work four times as long.
+const LIMIT: u32 = 2;
 
 /// A difference that is not told from chance.
 const NOISE: Duration = Duration::from_millis(5);
@@ -47,6 +48,10 @@ pub(crate) fn assert_linear<T: Debug>(
 }
 
 /// The least times of two sizes, where the larger one takes too long.
+///
+/// The small work is done as often as the large one is larger, so that linear work takes the same time in both. Where
+/// a busy machine takes the processor away every few milliseconds, short work is never hit and long work always is:
+/// once, work of 5 milliseconds beside work of 20 looked quadratic for as long as anyone was patient.
 fn too_slow(small: impl Fn(), large: impl Fn()) -> Option<(Duration, Duration)> {
     let (mut before, mut after) = (Duration::MAX, Duration::MAX);
     let start = Instant::now();
@@ -54,16 +59,13 @@ fn too_slow(small: impl Fn(), large: impl Fn()) -> Option<(Duration, Duration)> 
         if round >= ROUNDS && start.elapsed() > PATIENCE {
             break;
         }
-        // The small one is cheap, and one bad time of it would hide what is looked for.
-        for _ in 0..3 {
-            before = before.min(time_of(&small));
-        }
+        before = before.min(time_of(|| (0..STEP).for_each(|_| small())));
         after = after.min(time_of(&large));
         if after < before * LIMIT + NOISE {
             return None;
         }
     }
-    Some((before, after))
+    Some((before / STEP as u32, after))
 }
 
 /// The time that this thread has a processor for while it does some work.
