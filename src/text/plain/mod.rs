@@ -206,7 +206,10 @@ impl Plain {
     fn control(&mut self, byte: u8, out: &mut Vec<u8>) {
         match byte {
             b'\n' => self.newline(out),
-            b'\t' => self.print("\t", out),
+            b'\t' => {
+                self.print("\t", out);
+                self.sieve.pass(byte);
+            }
             b'\r' => {
                 self.returned = true;
                 self.sieve = Sieve::default();
@@ -393,6 +396,8 @@ mod tests {
             "👩\u{200d}👧 م\u{200c}خ ⚠\u{fe0f}\u{fe0f}",
             "👩\u{200d}👧 م\u{200c}خ ⚠\u{fe0f}",
         );
+        // A tab within a sequence, and then a mark that belonged to the character before the tab.
+        check("⚠\x1b[\tm\u{fe0f}", "⚠\t");
     }
 
     #[test]
