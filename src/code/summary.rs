@@ -19,19 +19,18 @@ pub struct FileSummary {
 impl ParsedFile {
     /// Returns the summary of it.
     pub fn summary(&self) -> FileSummary {
-        let is_data = matches!(
-            self.outline.language,
-            CodeLanguage::Markdown | CodeLanguage::Toml | CodeLanguage::Yaml | CodeLanguage::Json
-        );
+        let language = self.outline.language;
+        let is_data = language.is_data() || language == CodeLanguage::Markdown;
         let mut defines = String::new();
         for definition in &self.outline.definitions {
+            let name = definition.last_name();
             // A name with a blank is never used as such.
-            if definition.is_local || definition.name.contains(char::is_whitespace) {
+            if definition.is_local || name.contains(char::is_whitespace) {
                 continue;
             }
             let is_own = is_data || definition.is_private || definition.is_test;
             defines.push(if is_own { '-' } else { '+' });
-            defines += &definition.name;
+            defines += name;
             defines.push('\n');
         }
         let uses = self
@@ -73,5 +72,32 @@ impl FileSummary {
         self.defines
             .lines()
             .filter_map(|line| line.strip_prefix('+'))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::code::{Definition, Outline};
+
+    /// Other code writes `w.Draw()`, not `Widget@@Draw`.
+    #[test]
+    fn a_definition_is_known_by_the_name_that_other_code_calls_it_by() {
+        let parsed = ParsedFile {
+            outline: Outline {
+                language: CodeLanguage::Go,
+                lines: 1,
+                errors: Vec::new(),
+                error_count: 0,
+                verbatim: Vec::new(),
+                definitions: vec![Definition {
+                    name: "Widget@@Draw".into(),
+                    ..Definition::default()
+                }],
+                is_cut: false,
+            },
+            references: Vec::new(),
+        };
+        assert_eq!(parsed.summary().open_names().collect::<Vec<_>>(), ["Draw"]);
     }
 }
