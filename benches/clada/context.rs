@@ -67,23 +67,7 @@ fn repository() -> Project {
     }
     // The file that the set has.
     fs::write(project.path("root/crate000/file000007.rs"), rust(7)).expect("write");
-    for args in [
-        &["init", "-q"][..],
-        &["add", "."],
-        &[
-            "-c",
-            "user.name=a",
-            "-c",
-            "user.email=a@b",
-            "commit",
-            "-qm",
-            "x",
-        ],
-    ] {
-        let mut git = project.command("git");
-        git.args(args);
-        whole(git);
-    }
+    project.commit();
     project
 }
 

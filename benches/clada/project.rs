@@ -38,6 +38,12 @@ impl Project {
             )
             .expect("write");
         }
+        project.commit();
+        project
+    }
+
+    /// Makes a repository of it, with all its files in one commit.
+    pub(crate) fn commit(&self) {
         for args in [
             &["init", "-q"][..],
             &["add", "."],
@@ -51,10 +57,9 @@ impl Project {
                 "x",
             ],
         ] {
-            let done = project.command("git").args(args).status().expect("git");
+            let done = self.command("git").args(args).status().expect("git");
             assert!(done.success(), "git {args:?}");
         }
-        project
     }
 
     pub(crate) fn root(&self) -> PathBuf {

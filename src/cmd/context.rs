@@ -14,8 +14,7 @@ use crate::cmd::clipboard;
 use crate::cmd::notes::NotesWithRoot;
 use crate::error::Error;
 use crate::git;
-use crate::listener::project;
-use crate::listener::rules::{self, SightRules};
+use crate::listener::project::{self, SeenProject};
 use crate::reply::context::ContextLevel;
 use crate::reply::task::ContextTask;
 use crate::report;
@@ -25,7 +24,6 @@ use crate::report::outcome::{Outcome, Status};
 use crate::run;
 use crate::run::context::budget::{self, BudgetWish};
 use crate::run::context::{self, CodeSources, LoadedSet};
-use crate::settings::Settings;
 use crate::settings::places::{self, Folders};
 use crate::start;
 use crate::text::lines::LineRange;
@@ -49,11 +47,12 @@ pub fn main(args: &ContextArgs) -> Result<ExitCode, Error> {
     let store = store(&folders, &root, &notes);
     let mut own = start::watched_in(&folders, &root);
     own.extend([start::canonical(&notes), root.join(places::OUTPUT)]);
-    let mut disk = project::workspace((&given, &root), &folders, &own)?;
-    let settings = Settings::load(&folders, &root)?.settings;
-    let SightRules { paths, mask } = rules::sight(&folders, &root, &settings)?;
-    disk.limit(settings.limits.max_file_size);
-    disk.obey(paths);
+    let seen = project::seen((&given, &root), &folders, &own)?;
+    let SeenProject {
+        disk,
+        settings,
+        mask,
+    } = seen;
     if let Some(change) = &args.change {
         return perform(args, change, &disk, &store);
     }

@@ -6,12 +6,10 @@ use std::process::ExitCode;
 use crate::cli::OutlineArgs;
 use crate::cli::terminal;
 use crate::error::Error;
-use crate::listener::project;
-use crate::listener::rules::{self, SightRules};
+use crate::listener::project::{self, SeenProject};
 use crate::reply::task::Action;
 use crate::report::outcome::{Section, Status};
 use crate::run::files;
-use crate::settings::Settings;
 use crate::settings::places::Folders;
 use crate::start;
 use crate::world::syntax;
@@ -24,11 +22,7 @@ pub fn main(args: &OutlineArgs) -> Result<ExitCode, Error> {
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
     let (given, root) = start::find_root(args.root.as_deref())?;
     let own = start::watched_in(&folders, &root);
-    let mut disk = project::workspace((&given, &root), &folders, &own)?;
-    let settings = Settings::load(&folders, &root)?.settings;
-    let SightRules { paths, mask } = rules::sight(&folders, &root, &settings)?;
-    disk.limit(settings.limits.max_file_size);
-    disk.obey(paths);
+    let SeenProject { mut disk, mask, .. } = project::seen((&given, &root), &folders, &own)?;
     let all = vec![".".into()];
     let named = args.paths.iter().map(Into::into).collect();
     let action = Action::Outline {
@@ -42,10 +36,7 @@ pub fn main(args: &OutlineArgs) -> Result<ExitCode, Error> {
         return Ok(ExitCode::FAILURE);
     }
     if args.json {
-        let data = mask.text(&outcome.data.to_string()).into_owned();
-        terminal::print_json(
-            &serde_json::from_str::<serde_json::Value>(&data).unwrap_or_default(),
-        )?;
+        terminal::print_json(&mask.value(outcome.data))?;
         return Ok(ExitCode::SUCCESS);
     }
     for section in &outcome.sections {

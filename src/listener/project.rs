@@ -4,8 +4,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
+use crate::listener::rules::{self, SightRules};
 use crate::run::{Runner, Setup};
+use crate::settings::Settings;
 use crate::settings::places::Folders;
+use crate::text::mask::Mask;
 use crate::world::context::ContextStore;
 use crate::world::workspace::Disk;
 
@@ -22,6 +25,34 @@ pub(crate) fn runner(
 ) -> Result<Runner, Error> {
     let disk = workspace(root, folders, own)?;
     Ok(Runner::new(disk, setup, context, own.to_vec()))
+}
+
+/// Opens the files in a root as `clada` shows them to a person at a terminal: no more of them than tasks may read.
+///
+/// # Errors
+/// Where the folder or the settings cannot be used.
+pub(crate) fn seen(
+    root: (&Path, &Path),
+    folders: &Folders,
+    own: &[PathBuf],
+) -> Result<SeenProject, Error> {
+    let mut disk = workspace(root, folders, own)?;
+    let settings = Settings::load(folders, root.1)?.settings;
+    let SightRules { paths, mask } = rules::sight(folders, root.1, &settings)?;
+    disk.limit(settings.limits.max_file_size);
+    disk.obey(paths);
+    Ok(SeenProject {
+        disk,
+        settings,
+        mask,
+    })
+}
+
+/// A project's files as a person sees them.
+pub(crate) struct SeenProject {
+    pub(crate) disk: Disk,
+    pub(crate) settings: Settings,
+    pub(crate) mask: Mask,
 }
 
 /// Opens the files in a root, which is given with its canonical path. `own` are protected, besides clada's own files.

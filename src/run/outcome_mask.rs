@@ -56,8 +56,8 @@ impl OutcomeMask {
             message: outcome.message.map(|text| self.text(text)),
             error: outcome.error.map(|text| self.text(text)),
             sections: sections.into_iter().map(|it| self.section(it)).collect(),
-            params: self.value(params),
-            data: self.value(outcome.data),
+            params: self.mask.value(params),
+            data: self.mask.value(outcome.data),
             ..outcome
         }
     }
@@ -78,19 +78,5 @@ impl OutcomeMask {
             // Masked as it came.
             stream @ Section::Stream(..) => stream,
         }
-    }
-
-    /// A value with every text in it masked.
-    fn value(&self, mut value: Value) -> Value {
-        match &mut value {
-            _ if self.mask.is_empty() => {}
-            Value::String(text) => *text = self.mask.text(text).into_owned(),
-            Value::Array(values) => values.iter_mut().for_each(|it| *it = self.value(it.take())),
-            Value::Object(values) => values
-                .values_mut()
-                .for_each(|it| *it = self.value(it.take())),
-            Value::Null | Value::Bool(_) | Value::Number(_) => {}
-        }
-        value
     }
 }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::mem;
 
 use memchr::memmem::Finder;
+use serde_json::Value;
 
 use super::plain::plain;
 
@@ -77,6 +78,20 @@ impl Mask {
     /// Returns true if there is nothing to mask.
     pub fn is_empty(&self) -> bool {
         self.secrets.is_empty()
+    }
+
+    /// A value with every text in it masked.
+    pub fn value(&self, mut value: Value) -> Value {
+        match &mut value {
+            _ if self.is_empty() => {}
+            Value::String(text) => *text = self.text(text).into_owned(),
+            Value::Array(values) => values.iter_mut().for_each(|it| *it = self.value(it.take())),
+            Value::Object(values) => values
+                .values_mut()
+                .for_each(|it| *it = self.value(it.take())),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+        value
     }
 
     /// Returns the text with every secret in it masked.

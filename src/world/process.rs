@@ -1,4 +1,7 @@
-//! Looks a process up in the system's table. Ends none.
+//! Looks a process up in the system's table, and finds the program that runs. Ends none.
+
+use std::env;
+use std::path::PathBuf;
 
 use rustix::process::Pid;
 
@@ -18,6 +21,15 @@ pub struct ProcessEntry {
 /// Returns the entry of a process; `None` where there is none, and where the system has no such table.
 pub fn look_up(pid: Pid) -> Option<ProcessEntry> {
     parse(&std::fs::read(format!("/proc/{pid}/stat")).ok()?)
+}
+
+/// The program that runs, to be started once more. Where its file was replaced by a newer one, this is still what runs.
+pub fn this_program() -> PathBuf {
+    if cfg!(target_os = "linux") {
+        "/proc/self/exe".into()
+    } else {
+        env::current_exe().unwrap_or_else(|_| "clada".into())
+    }
 }
 
 /// Reads `PID (NAME) STATE …`, where the name may hold anything, also spaces and parentheses. The start is the 20th field behind

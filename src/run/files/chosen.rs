@@ -2,7 +2,6 @@
 
 use serde_json::json;
 
-use super::addressed::outline;
 use super::edited::{Rewritten, rewrite, tier_of, with_edit};
 use super::named_file::{FoundFile, NamedFile};
 use super::{FileResult, named, refused, taken_otherwise, with_remarks};
@@ -16,7 +15,9 @@ use crate::world::workspace::ProjectFiles;
 
 /// Returns the places at which a failed edit could be carried out as the file is now, and true if the text there may be shown.
 pub fn choices(action: &Action<'_>, files: &dyn ProjectFiles) -> (Vec<Choice>, bool) {
-    find(action, files).unwrap_or_default()
+    let found = find(action, files).unwrap_or_default();
+    files.disk().syntax().rest();
+    found
 }
 
 fn find(action: &Action<'_>, files: &dyn ProjectFiles) -> Option<(Vec<Choice>, bool)> {
@@ -25,8 +26,9 @@ fn find(action: &Action<'_>, files: &dyn ProjectFiles) -> Option<(Vec<Choice>, b
     let content = files.read_to_change(&file.place).ok()?;
     let found = FoundFile::new(&file, &content, files).with_part().ok()?;
     let mut choices = with_edit(change, |edit| edit::choices(found.target(), edit));
-    let text = found.text().ok().filter(|_| !choices.is_empty());
-    if let Some(outline) = text.and_then(|text| outline(&file.rel, text, &found).ok()) {
+    if !choices.is_empty()
+        && let Some(outline) = found.outline()
+    {
         for choice in &mut choices {
             let name = outline
                 .at_line(choice.first, found.content)
@@ -34,7 +36,6 @@ fn find(action: &Action<'_>, files: &dyn ProjectFiles) -> Option<(Vec<Choice>, b
             choice.within = name.or(choice.within.take());
         }
     }
-    files.disk().syntax().rest();
     Some((choices, found.text().is_ok()))
 }
 

@@ -8,7 +8,7 @@ use super::left_out::{self, Use};
 use super::missing::{not_found, not_found_to_edit};
 use super::named;
 use super::named_file::{FoundFile, NamedFile};
-use super::{FileResult, addressed, failed, refused};
+use super::{FileResult, definition, failed, refused};
 use crate::edit::{self, Adapted, Edit, Edited, Tier};
 use crate::reply::hunk::Hunk;
 use crate::reply::path::RelPath;
@@ -250,7 +250,7 @@ pub(super) fn overwrite(
 ) -> FileResult {
     let file = NamedFile::perhaps_new(path, files)?;
     if file.names.is_some() {
-        return addressed::overwrite(&file, content, files);
+        return definition::overwrite(&file, content, files);
     }
     if only_new && files.kind(&file.place)?.is_some() {
         let message = format!("`{}` already exists: edit it, or delete it first", file.rel);

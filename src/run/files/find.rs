@@ -277,7 +277,7 @@ fn out_of_time() -> String {
     )
 }
 
-fn counted(number: usize, what: &str) -> String {
+pub(super) fn counted(number: usize, what: &str) -> String {
     plural(number, what, &format!("{what}s"))
 }
 

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::edited::{Rewritten, file_text, rewrite};
 use super::left_out::{self, Use};
 use super::named_file::NamedFile;
-use super::{FileResult, addressed, failed};
+use super::{FileResult, definition, failed};
 use crate::edit::newline_at;
 use crate::reply::path::RelPath;
 use crate::reply::task::Payload;
@@ -28,7 +28,7 @@ pub(super) fn append(
 ) -> FileResult {
     let file = NamedFile::perhaps_new(path, files)?;
     if file.names.is_some() {
-        return addressed::append(&file, content, files);
+        return definition::append(&file, content, files);
     }
     let whole = file_text(content, final_newline);
     let text = content.text();

@@ -2,10 +2,12 @@
 
 mod addressed;
 mod chosen;
+mod definition;
 mod diff;
 mod edited;
 mod fault;
 mod find;
+mod fitted;
 mod folders;
 mod left_out;
 mod lines;

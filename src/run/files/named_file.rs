@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use super::addressed::{AddressedPart, outline};
 use super::named::MeantPlace;
 use super::{FileResult, MOST_FILES, failed, named, refused};
-use crate::code::MARK;
+use crate::code::{MARK, Outline};
 use crate::edit::{Edit, EditError, EditedFile};
 use crate::reply::path::RelPath;
 use crate::report::failed_edit::FailedEdit;
@@ -188,13 +188,19 @@ impl<'f> FoundFile<'f> {
         written.into_iter().map(section).collect()
     }
 
+    /// Its definitions, where they are known and may be told.
+    pub(super) fn outline(&self) -> Option<Cow<'_, Outline>> {
+        let text = self.text().ok()?;
+        match &self.part {
+            Some(part) => Some(Cow::Borrowed(&part.outline)),
+            None => outline(&self.file.rel, text, self).ok().map(Cow::Owned),
+        }
+    }
+
     /// The failure of an edit, with what helps to repair it if the file may be shown.
     pub(super) fn failure(&self, errors: &[EditError], edit: &Edit<'_>) -> Box<Outcome> {
         let (rel, place) = (&self.file.rel, self.file.path());
-        let outline = self
-            .text()
-            .ok()
-            .and_then(|text| outline(rel, text, self).ok());
+        let outline = self.outline();
         let searched = FailedEdit::new(
             errors,
             edit,
@@ -203,7 +209,7 @@ impl<'f> FoundFile<'f> {
                 place,
                 target: self.target(),
                 text: self.text(),
-                outline: outline.as_ref(),
+                outline: outline.as_deref(),
                 part: self.part.as_ref().map(AddressedPart::full_name),
             },
         );

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::addressed::outline;
+use super::find::counted;
 use super::named_file::{FoundFile, NamedFile, check_count};
 use super::{FileResult, may_show, named, not_found, refused};
 use crate::code::{CodeLanguage, Outline, OutlineStyle};
@@ -120,10 +121,6 @@ impl ShownOutlines {
     }
 
     fn outcome(self) -> Outcome {
-        let counted = |count: usize, what: &str| match count {
-            1 => format!("1 {what}"),
-            count => format!("{count} {what}s"),
-        };
         let mut said = format!(
             "{} in {}",
             counted(self.definitions, "definition"),
@@ -144,10 +141,7 @@ impl ShownOutlines {
 
 /// The outline of a file below its name.
 fn section(rel: &RelPath, outline: &Outline, style: OutlineStyle) -> String {
-    let lines = match outline.lines {
-        1 => "1 line".to_owned(),
-        lines => format!("{lines} lines"),
-    };
+    let lines = counted(outline.lines, "line");
     let errors = match outline.errors.first() {
         None => String::new(),
         Some(line) => format!(", does not parse at line {line}"),

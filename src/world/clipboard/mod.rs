@@ -26,6 +26,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use crate::world::process;
 use display::var;
 use exchange::{CopyJob, Exchange};
 
@@ -169,14 +170,8 @@ impl ClipboardContext {
             .any(|name| var(&vars, name).is_some());
         let is_terminal = std::io::stdout().is_terminal() || std::io::stderr().is_terminal();
         let takes = is_terminal && (is_remote || terminal::may_take(&vars));
-        // Where the file was replaced by a newer one, this is still what runs.
-        let program = if cfg!(target_os = "linux") {
-            "/proc/self/exe".into()
-        } else {
-            env::current_exe().unwrap_or_else(|_| "clada".into())
-        };
         Self {
-            program,
+            program: process::this_program(),
             vars,
             terminal: takes.then(|| "/dev/tty".into()),
             is_remote,

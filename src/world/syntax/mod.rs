@@ -10,17 +10,17 @@ mod grammar;
 mod markdown;
 mod parser;
 
-use std::env;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use crate::code::{CodeLanguage, FileSummary, Outline, ParsedFile};
 use crate::text::size;
 use crate::world::locked::locked;
+use crate::world::process;
 
 pub use parser::{NAME as PARSER, serve};
 
-use parser::Parser;
+use parser::{Parser, ParserAnswer};
 
 /// The largest text that is parsed, in bytes.
 const LARGEST: usize = 4 * 1024 * 1024;
@@ -58,12 +58,7 @@ impl Syntax {
 
     /// Parses with the program that runs.
     pub fn of_this_program() -> Self {
-        // Where the file was replaced by a newer one, this is still what runs.
-        Self::with(if cfg!(target_os = "linux") {
-            "/proc/self/exe".into()
-        } else {
-            env::current_exe().unwrap_or_else(|_| "clada".into())
-        })
+        Self::with(process::this_program())
     }
 
     /// Returns the definitions in a text.
@@ -79,7 +74,10 @@ impl Syntax {
     /// # Errors
     /// Where they cannot be told.
     pub fn parse(&self, language: CodeLanguage, text: &str) -> Result<ParsedFile, CodeError> {
-        self.ask(language, text, Parser::parse)
+        match self.ask(language, text, false)? {
+            ParserAnswer::Parsed(parsed) => Ok(parsed),
+            other => Err(other.error()),
+        }
     }
 
     /// Returns the summary of a text: much less than all that its definitions say.
@@ -87,35 +85,33 @@ impl Syntax {
     /// # Errors
     /// Where it cannot be told.
     pub fn summary(&self, language: CodeLanguage, text: &str) -> Result<FileSummary, CodeError> {
-        self.ask(language, text, Parser::summary)
+        match self.ask(language, text, true)? {
+            ParserAnswer::Summed(summary) => Ok(summary),
+            other => Err(other.error()),
+        }
     }
 
-    fn ask<T>(
+    /// Has the process parse a text. It is ended where it gives no answer.
+    fn ask(
         &self,
         language: CodeLanguage,
         text: &str,
-        asked: impl FnOnce(&mut Parser, CodeLanguage, &str) -> Result<Result<T, CodeError>, CodeError>,
-    ) -> Result<T, CodeError> {
+        wants_summary: bool,
+    ) -> Result<ParserAnswer, CodeError> {
         if !is_built(language) {
             return Err(CodeError::NotBuilt(language));
         }
         if text.len() > LARGEST {
             return Err(CodeError::TooLarge(text.len()));
         }
-        let mut parser = locked(&self.parser);
-        if parser.is_none() {
-            let started = Parser::start(&self.program);
-            *parser = Some(started.map_err(|error| CodeError::NoProcess(error.to_string()))?);
-        }
-        let parsed = parser.as_mut().map(|it| asked(it, language, text));
-        match parsed {
-            Some(Ok(answer)) => answer,
-            Some(Err(fault)) => {
-                *parser = None;
-                Err(fault)
-            }
-            None => Err(CodeError::TooSlow),
-        }
+        let mut known = locked(&self.parser);
+        let started = known
+            .take()
+            .map_or_else(|| Parser::start(&self.program), Ok);
+        let mut parser = started.map_err(|error| CodeError::NoProcess(error.to_string()))?;
+        let answer = parser.ask(language, text, wants_summary)?;
+        *known = Some(parser);
+        Ok(answer)
     }
 
     /// Ends the process that parses, if there is one. The next text starts another.

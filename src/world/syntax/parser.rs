@@ -41,7 +41,7 @@ struct ParserRequest {
 
 /// An answer of it.
 #[derive(Debug, Serialize, Deserialize)]
-enum ParserAnswer {
+pub(super) enum ParserAnswer {
     Parsed(ParsedFile),
     Summed(FileSummary),
     TooSlow,
@@ -72,54 +72,23 @@ impl Parser {
         })
     }
 
-    /// Has a text parsed. The outer error is the process's end.
-    pub(super) fn parse(
-        &mut self,
-        language: CodeLanguage,
-        text: &str,
-    ) -> Result<Result<ParsedFile, CodeError>, CodeError> {
-        match self.ask(language, text, false)? {
-            Ok(ParserAnswer::Parsed(parsed)) => Ok(Ok(parsed)),
-            Ok(_) => Err(CodeError::Failed("it gave another answer".to_owned())),
-            Err(error) => Ok(Err(error)),
-        }
-    }
-
-    /// Has a text parsed for its summary. The outer error is the process's end.
-    pub(super) fn summary(
-        &mut self,
-        language: CodeLanguage,
-        text: &str,
-    ) -> Result<Result<FileSummary, CodeError>, CodeError> {
-        match self.ask(language, text, true)? {
-            Ok(ParserAnswer::Summed(summary)) => Ok(Ok(summary)),
-            Ok(_) => Err(CodeError::Failed("it gave another answer".to_owned())),
-            Err(error) => Ok(Err(error)),
-        }
-    }
-
-    fn ask(
+    /// Has a text parsed. Where it gives no answer, it is of no more use.
+    pub(super) fn ask(
         &mut self,
         language: CodeLanguage,
         text: &str,
         wants_summary: bool,
-    ) -> Result<Result<ParserAnswer, CodeError>, CodeError> {
+    ) -> Result<ParserAnswer, CodeError> {
         let head = ParserRequest {
             language,
             size: text.len(),
             wants_summary,
         };
         let until = Instant::now() + PATIENCE;
-        let answer = self
-            .exchange(&head, text, until)
-            .map_err(|error| match error.kind() {
-                io::ErrorKind::TimedOut => CodeError::TooSlow,
-                _ => CodeError::Failed("its process ended".to_owned()),
-            })?;
-        Ok(match answer {
-            ParserAnswer::TooSlow => Err(CodeError::TooSlow),
-            ParserAnswer::Failed(why) => Err(CodeError::Failed(why)),
-            answer => Ok(answer),
+        let answer = self.exchange(&head, text, until);
+        answer.map_err(|error| match error.kind() {
+            io::ErrorKind::TimedOut => CodeError::TooSlow,
+            _ => CodeError::Failed("its process ended".to_owned()),
         })
     }
 
@@ -159,6 +128,19 @@ impl Parser {
             }
         }
         Ok(())
+    }
+}
+
+impl ParserAnswer {
+    /// The reason why it is not what was asked for.
+    pub(super) fn error(self) -> CodeError {
+        match self {
+            Self::TooSlow => CodeError::TooSlow,
+            Self::Failed(why) => CodeError::Failed(why),
+            Self::Parsed(_) | Self::Summed(_) => {
+                CodeError::Failed("it gave another answer".to_owned())
+            }
+        }
     }
 }
 
