@@ -13,8 +13,8 @@ use siphasher::sip::SipHasher13;
 use siphasher::sip128::{Hasher128, SipHasher13 as LongHasher};
 
 use crate::code::FileSummary;
-use crate::text::tokens;
-use crate::world::state;
+use crate::text::tokens::TokenCounter;
+use crate::world::{process, state};
 
 /// The form of the file, changed with it.
 const FORM: &str = "clada code 1";
@@ -26,13 +26,14 @@ const LARGEST: u64 = 512 * 1024 * 1024;
 type Signs = [i64; 5];
 
 /// The knowledge of one root's code.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct CodeCache {
     path: PathBuf,
     files: HashMap<String, (Signs, TextHash)>,
     summaries: HashMap<TextHash, Option<FileSummary>>,
     counts: HashMap<TextHash, u32>,
     used_counts: HashSet<TextHash>,
+    counter: TokenCounter,
     is_changed: bool,
 }
 
@@ -93,7 +94,7 @@ impl CodeCache {
         if let Some(count) = self.counts.get(&hash) {
             return *count as usize;
         }
-        let count = tokens::count(text);
+        let count = self.counter.count(text);
         self.counts
             .insert(hash, u32::try_from(count).unwrap_or(u32::MAX));
         self.is_changed = true;
@@ -193,6 +194,14 @@ impl CacheBytes {
     }
 }
 
+impl Drop for CodeCache {
+    /// A vocabulary is large, and in many pieces.
+    fn drop(&mut self) {
+        self.counter = TokenCounter::default();
+        process::give_back_memory();
+    }
+}
+
 /// Reads the whole file; `None` where it is not as it was written, or by another program.
 fn read(bytes: &[u8]) -> Option<CodeCache> {
     let (bytes, end) = bytes.split_last_chunk::<8>()?;
@@ -285,7 +294,10 @@ mod tests {
         let none = TextHash::of("Rust", "?");
         cache.learn(none, None);
         cache.knows("b.rs", [0; 5], none);
-        assert_eq!(cache.tokens("hello world"), tokens::count("hello world"));
+        assert_eq!(
+            cache.tokens("hello world"),
+            TokenCounter::default().count("hello world")
+        );
         cache.save();
         let mut cache = open(folder.path());
         assert_eq!(
@@ -321,7 +333,10 @@ mod tests {
             assert!(open(folder.path()).counts.is_empty(), "cut at {cut}");
         }
         let mut cache = open(folder.path());
-        assert_eq!(cache.tokens("hello"), tokens::count("hello"));
+        assert_eq!(
+            cache.tokens("hello"),
+            TokenCounter::default().count("hello")
+        );
         cache.save();
         assert_eq!(open(folder.path()).counts.len(), 1);
     }

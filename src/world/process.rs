@@ -32,6 +32,19 @@ pub fn this_program() -> PathBuf {
     }
 }
 
+/// Gives the memory that is free back to the system. glibc keeps what many small pieces were in, and a listener that rests is to be
+/// small; other libraries are left to themselves.
+pub fn give_back_memory() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    {
+        #[expect(unsafe_code, reason = "no crate at hand offers this call")]
+        // SAFETY: it touches only what is free, in any thread.
+        unsafe {
+            libc::malloc_trim(0);
+        }
+    }
+}
+
 /// Reads `PID (NAME) STATE …`, where the name may hold anything, also spaces and parentheses. The start is the 20th field behind
 /// it.
 fn parse(stat: &[u8]) -> Option<ProcessEntry> {

@@ -1,5 +1,7 @@
 //! The context set: which files a chat works with, from replies and from the command line.
 
+use clada::text::tokens::TokenCounter;
+
 use crate::daemon::display::Xvfb;
 use crate::harness::{Project, Watching, wait_until};
 
@@ -640,7 +642,7 @@ fn no_budget_is_exceeded_and_the_text_is_the_same() {
         let run = || project.clada(["context", "--budget", budget]).exits(0).out;
         let text = run();
         let most = clada::text::tokens::parse(budget).expect("a number");
-        let tokens = clada::text::tokens::count(&text);
+        let tokens = TokenCounter::default().count(&text);
         assert!(tokens <= most && !text.is_empty(), "{tokens} of {budget}");
         assert_eq!(text, run());
     }
@@ -754,7 +756,7 @@ fn a_text_comes_in_parts_that_say_which_they_are() {
     assert!(first.err.starts_with("part 1 of 4, ≈ "), "{}", first.err);
     let texts = ["1", "2", "3", "4"].map(|number| part(number).out);
     for (at, text) in texts.iter().enumerate() {
-        assert!(clada::text::tokens::count(text) <= 2000);
+        assert!(TokenCounter::default().count(text) <= 2000);
         let said = match at {
             3 => "(part 4 of 4, the last: this is all, so you can begin)\n".to_owned(),
             at => format!(

@@ -73,3 +73,22 @@ fn nothing_wakes_it_up() {
     let kb = memory(&watching);
     assert!(kb < 40_000, "{kb} kB, even for a debug build");
 }
+
+/// Tokens are counted by a vocabulary of 30 MB.
+#[test]
+fn what_a_task_needs_in_memory_is_given_back() {
+    let project = Project::with_git();
+    project.write("src/a.rs", "fn one() {}\n");
+    let watching = project.watch([]);
+    save_by_rename(&project.path(NOTES), exec("echo one"));
+    wait_for_results(&project, "1 ✅");
+    let before = memory(&watching);
+    let task = "<tasks>\n<task><c>context-add</c><path>src/a.rs</path></task>\n</tasks>\n";
+    save_by_rename(&project.path(NOTES), exec("echo one") + task);
+    wait_for_results(&project, "tokens");
+    let after = || memory(&watching);
+    wait_until(
+        || after() < before + 15_000,
+        || format!("{before} kB, then {} kB", after()),
+    );
+}
