@@ -525,7 +525,7 @@ pub enum ContextChange {
     },
     /// List the set with sizes, tokens and levels
     List,
-    /// Remove the files that no longer exist from the set
+    /// Remove the files, lines and definitions that no longer exist from the set
     Prune,
     /// Remove all files from the set
     Clear,

@@ -26,7 +26,6 @@ use crate::run::context::budget::{self, BudgetWish};
 use crate::run::context::{self, CodeSources, LoadedSet};
 use crate::settings::places::{self, Folders};
 use crate::start;
-use crate::text::lines::LineRange;
 use crate::text::mask::Mask;
 use crate::text::paths;
 use crate::text::size::grouped;
@@ -136,10 +135,15 @@ fn with_lines<'p>(path: &'p str, disk: &Disk) -> (&'p str, Option<&'p str>) {
         let place = place.and_then(|rel| disk.place(&rel, true).ok());
         place.is_some_and(|place| matches!(disk.kind(&place), Ok(Some(_))))
     };
+    let are_lines = |text: &str| {
+        let has_digit = text.contains(|c: char| c.is_ascii_digit());
+        has_digit
+            && text
+                .chars()
+                .all(|c| c.is_ascii_digit() || "-, ".contains(c))
+    };
     match path.rsplit_once(':') {
-        Some((file, lines)) if LineRange::parse(lines).is_ok() && !is_there() => {
-            (file, Some(lines))
-        }
+        Some((file, lines)) if are_lines(lines) && !is_there() => (file, Some(lines)),
         _ => (path, None),
     }
 }

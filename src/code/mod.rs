@@ -116,6 +116,11 @@ impl Definition {
     pub fn last_name(&self) -> &str {
         self.name.rsplit(MARK).next().unwrap_or(&self.name).trim()
     }
+
+    /// True where this is one of its names.
+    pub fn is_named(&self, name: &str) -> bool {
+        self.name == name || self.aliases.iter().any(|it| it == name)
+    }
 }
 
 impl Outline {

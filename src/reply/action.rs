@@ -259,7 +259,7 @@ pub enum ContextTask<'t> {
         paths: Vec<Cow<'t, str>>,
     },
     List,
-    /// Takes out the files that no longer exist.
+    /// Takes out the files, lines and definitions that no longer exist.
     Prune,
     Clear,
 }

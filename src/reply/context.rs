@@ -1,5 +1,7 @@
 //! The files that a chat works with: a set of paths, each with what of it is shown. Reads no file.
 
+use std::mem;
+
 use serde::{Deserialize, Serialize};
 
 use crate::code::MARK;
@@ -65,60 +67,48 @@ impl ContextLevel {
 }
 
 impl ContextSet {
-    /// Puts an entry in, or some lines of it: it takes nothing out, so what is in whole stays whole. A level is that of the
-    /// whole entry.
-    pub fn add(
-        &mut self,
-        path: &str,
-        names: Option<&str>,
-        lines: Option<LineRange>,
-        level: Option<ContextLevel>,
-    ) {
-        let lines = lines.into_iter().map(|lines| (lines.first, lines.last));
-        let lines: Vec<(usize, usize)> = lines.collect();
-        let is_it =
-            |entry: &&mut ContextEntry| entry.path == path && entry.names.as_deref() == names;
-        match self.files.iter_mut().find(is_it) {
-            None => self.files.push(ContextEntry {
-                path: path.to_owned(),
-                names: names.map(str::to_owned),
-                lines,
-                level: level.unwrap_or_default(),
-            }),
-            Some(entry) => {
-                if entry.lines.is_empty() || lines.is_empty() {
-                    entry.lines.clear();
-                } else {
-                    let all = entry.lines.iter().copied().chain(lines);
-                    entry.lines = joined(all.collect());
-                }
-                // Lines have no outline.
-                entry.level = match level {
-                    None if entry.lines.is_empty() => entry.level,
-                    level => level.unwrap_or_default(),
-                };
+    /// Adds an entry. Lines are joined with those that are in, and a level that is new takes the place of the old one.
+    pub fn add(&mut self, entry: ContextEntry) {
+        let is_of = |it: &ContextEntry| it.path == entry.path && it.names == entry.names;
+        // What is in as a whole and in full has all lines in it.
+        let is_all = |it: &ContextEntry| it.lines.is_empty() && it.level.is_full();
+        if is_all(&entry) {
+            self.files.retain(|it| !is_of(it) || it.lines.is_empty());
+        } else if !entry.lines.is_empty() && self.files.iter().any(|it| is_of(it) && is_all(it)) {
+            return;
+        }
+        let has_lines = |it: &ContextEntry| !it.lines.is_empty();
+        let mut known = self.files.iter_mut();
+        match known.find(|it| is_of(it) && has_lines(it) == has_lines(&entry)) {
+            None => self.files.push(entry),
+            Some(known) => {
+                known.lines.extend(&entry.lines);
+                known.lines = joined(mem::take(&mut known.lines));
+                known.level = entry.level;
             }
         }
     }
 
-    /// Takes out all of a path, or the definition in it that is named. Returns true if it was in.
+    /// Takes out all of a path, the definition in it that is named, or an entry as it is listed. Returns true if it was in.
     pub fn remove(&mut self, path: &str, names: Option<&str>) -> bool {
         let before = self.files.len();
-        self.files.retain(|entry| {
-            entry.path != path || names.is_some() && entry.names.as_deref() != names
-        });
+        let is_it = |entry: &ContextEntry| match names {
+            Some(_) => entry.path == path && entry.names.as_deref() == names,
+            None => entry.path == path || entry.text() == path,
+        };
+        self.files.retain(|entry| !is_it(entry));
         self.files.len() < before
     }
 }
 
 impl ContextEntry {
-    /// Returns an entry with some lines, or all.
-    pub fn new(path: &str, names: Option<&str>, lines: Option<LineRange>) -> Self {
+    /// Returns an entry with some lines, or all where there are none.
+    pub fn new(path: &str, names: Option<&str>, lines: &[LineRange], level: ContextLevel) -> Self {
         Self {
             path: path.to_owned(),
             names: names.map(str::to_owned),
-            lines: lines.into_iter().map(|it| (it.first, it.last)).collect(),
-            level: ContextLevel::default(),
+            lines: joined(lines.iter().map(|it| (it.first, it.last)).collect()),
+            level,
         }
     }
 
@@ -213,11 +203,20 @@ impl Amount {
 mod tests {
     use super::*;
 
+    const FULL: ContextLevel = ContextLevel::Full;
+
+    fn entry(path: &str, lines: Option<&str>, level: ContextLevel) -> ContextEntry {
+        let lines: Vec<LineRange> = lines
+            .into_iter()
+            .map(|lines| LineRange::parse(lines).unwrap())
+            .collect();
+        ContextEntry::new(path, None, &lines, level)
+    }
+
     fn set(adds: &[(&str, Option<&str>)]) -> Vec<(String, Option<String>)> {
         let mut set = ContextSet::default();
         for (path, lines) in adds {
-            let lines = lines.map(|lines| LineRange::parse(lines).unwrap());
-            set.add(path, None, lines, None);
+            set.add(entry(path, *lines, FULL));
         }
         let files = set.files.iter();
         files
@@ -247,16 +246,16 @@ mod tests {
     #[test]
     fn a_set_survives_being_written_and_older_ones_are_read() {
         let mut set = ContextSet::default();
-        set.add("a", None, None, None);
-        set.add("b \"c\"", None, LineRange::parse("3-4").ok(), None);
+        set.add(entry("a", None, FULL));
+        set.add(entry("b \"c\"", Some("3-4"), FULL));
         let text = serde_json::to_string(&set).unwrap();
         assert_eq!(
             text,
             r#"{"files":[{"path":"a"},{"path":"b \"c\"","lines":[[3,4]]}]}"#
         );
         assert_eq!(serde_json::from_str::<ContextSet>(&text).unwrap(), set);
-        set.add("src", None, None, Some(ContextLevel::Outline));
-        set.add("a", Some("f"), None, None);
+        set.add(entry("src", None, ContextLevel::Outline));
+        set.add(ContextEntry::new("a", Some("f"), &[], FULL));
         let text = serde_json::to_string(&set).unwrap();
         assert!(
             text.ends_with(r#"{"path":"src","level":"outline"},{"path":"a","names":"f"}]}"#),
@@ -268,29 +267,41 @@ mod tests {
     }
 
     #[test]
-    fn the_last_level_that_is_named_holds() {
-        let level = |adds: &[(Option<&str>, Option<ContextLevel>)]| {
+    fn lines_stand_beside_an_outline_and_go_into_the_whole() {
+        let texts = |adds: &[(Option<&str>, ContextLevel)]| {
             let mut set = ContextSet::default();
             for (lines, level) in adds {
-                let lines = lines.map(|lines| LineRange::parse(lines).unwrap());
-                set.add("a", None, lines, *level);
+                set.add(entry("a", *lines, *level));
             }
-            set.files[0].level
+            let texts = set.files.iter();
+            let texts: Vec<String> = texts
+                .map(|it| format!("{} {}", it.level.word(), it.text()))
+                .collect();
+            texts.join(", ")
         };
-        let outline = Some(ContextLevel::Outline);
-        assert_eq!(level(&[(None, outline)]), ContextLevel::Outline);
-        assert_eq!(
-            level(&[(None, outline), (None, None)]),
-            ContextLevel::Outline
-        );
-        assert_eq!(
-            level(&[(None, outline), (None, Some(ContextLevel::Full))]),
-            ContextLevel::Full
-        );
-        assert_eq!(
-            level(&[(Some("1"), None), (None, outline)]),
-            ContextLevel::Outline
-        );
+        let outline = ContextLevel::Outline;
+        assert_eq!(texts(&[(None, outline)]), "outline a");
+        assert_eq!(texts(&[(None, outline), (None, FULL)]), "full a");
+        assert_eq!(texts(&[(None, FULL), (None, outline)]), "outline a");
+        let both = "outline a, full a:1,3-4";
+        let lines = [(Some("3-4"), FULL), (Some("1"), FULL)];
+        assert_eq!(texts(&[(None, outline), lines[0], lines[1]]), both);
+        assert_eq!(texts(&[(None, outline), lines[1], lines[0]]), both);
+        assert_eq!(texts(&[(None, outline), lines[0], (None, FULL)]), "full a");
+        assert_eq!(texts(&[(None, FULL), lines[0]]), "full a");
+    }
+
+    #[test]
+    fn an_entry_is_taken_out_as_it_is_listed() {
+        let mut set = ContextSet::default();
+        set.add(entry("a", None, ContextLevel::Outline));
+        set.add(entry("a", Some("3-4"), FULL));
+        assert!(!set.remove("a:3", None) && set.remove("a:3-4", None));
+        assert_eq!(set.files.len(), 1);
+    }
+
+    #[test]
+    fn a_level_is_read_in_any_letter_case() {
         for level in ContextLevel::ALL {
             assert_eq!(
                 ContextLevel::parse(&level.word().to_uppercase()),

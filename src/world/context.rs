@@ -103,13 +103,18 @@ impl ContextStore {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::reply::context::{ContextEntry, ContextLevel};
+
+    fn entry(path: &str) -> ContextEntry {
+        ContextEntry::new(path, None, &[], ContextLevel::default())
+    }
 
     #[test]
     fn sets_of_two_files_are_two() {
         let folder = tempfile::tempdir().unwrap();
         let set = |root, notes| ContextStore::of(folder.path(), Path::new(root), Path::new(notes));
         set("/p", "/p/a.md")
-            .change(|set| set.add("x", None, None, None))
+            .change(|set| set.add(entry("x")))
             .unwrap();
         assert_eq!(set("/p", "/p/a.md").read().unwrap().files.len(), 1);
         for (root, notes) in [("/p", "/p/b.md"), ("/q", "/p/a.md"), ("/p/a.md", "/p")] {
@@ -127,9 +132,7 @@ mod tests {
                     let store = ContextStore::of(folder, Path::new("/p"), Path::new("/p/a.md"));
                     for number in 0..10 {
                         let path = format!("{who}-{number}");
-                        store
-                            .change(|set| set.add(&path, None, None, None))
-                            .unwrap();
+                        store.change(|set| set.add(entry(&path))).unwrap();
                     }
                 });
             }
@@ -142,14 +145,14 @@ mod tests {
     fn what_a_crash_leaves_behind_is_harmless_and_damage_is_named() {
         let folder = tempfile::tempdir().unwrap();
         let store = ContextStore::of(folder.path(), Path::new("/p"), Path::new("/p/a.md"));
-        store.change(|set| set.add("x", None, None, None)).unwrap();
+        store.change(|set| set.add(entry("x"))).unwrap();
         fs::write(store.path.with_extension("new"), "{\"fil").unwrap();
         assert_eq!(store.read().unwrap().files.len(), 1);
-        store.change(|set| set.add("y", None, None, None)).unwrap();
+        store.change(|set| set.add(entry("y"))).unwrap();
         assert_eq!(store.read().unwrap().files.len(), 2);
         fs::write(&store.path, "{\"fil").unwrap();
         let said = store
-            .change(|set| set.add("z", None, None, None))
+            .change(|set| set.add(entry("z")))
             .unwrap_err()
             .to_string();
         let begins = format!("cannot use the context set in `{}`: ", store.path.display());

@@ -193,6 +193,33 @@ fn what_changed_since_is_named_and_not_fatal() {
     assert!(!project.clada(["context"]).exits(0).err.contains("gone.txt"));
 }
 
+#[test]
+fn lines_are_named_as_the_list_shows_them() {
+    let project = Project::new();
+    project.write("a.txt", "1\n2\n3\n4\n");
+    project.clada(["context", "add", "a.txt:4,1-2"]).exits(0);
+    let list = project.clada(["context", "list"]).exits(0).out;
+    assert!(list.contains(" full    a.txt:1-2,4\n"), "{list}");
+    for (lines, said) in [
+        (
+            "1-",
+            "`1-` is not a line or a range: write `12` or `12-40`\n",
+        ),
+        (
+            "3-2",
+            "`3-2` ends before it begins: write the smaller number first\n",
+        ),
+        ("5", "`a.txt` ends at line 4, but 5 was asked for: "),
+    ] {
+        let failed = project
+            .clada(["context", "add", &format!("a.txt:{lines}")])
+            .exits(1);
+        assert!(failed.err.contains(said), "{}", failed.err);
+    }
+    let removed = project.clada(["context", "remove", "a.txt:1-2,4"]).exits(0);
+    assert!(removed.out == "now empty\n", "{}", removed.out);
+}
+
 /// What would be carried out if it were pasted into the notes is fenced.
 #[test]
 fn a_file_with_tasks_in_it_is_fenced() {

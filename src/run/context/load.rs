@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::named::{self, EntryKind};
 use super::sources::CodeSources;
-use crate::code::OutlineStyle;
+use crate::code::{AddressError, OutlineStyle};
 use crate::reply::context::{Amount, ContextEntry, ContextLevel, ContextSet, range_text};
 use crate::report;
 use crate::report::context::{ContextBlock, FileBlock};
@@ -141,6 +141,18 @@ fn whole_levels(
 }
 
 impl LoadedEntry {
+    /// The entry, of which nothing is read.
+    fn of(entry: &ContextEntry) -> Self {
+        Self {
+            entry: entry.clone(),
+            count: None,
+            size: 0,
+            tokens: 0,
+            missing: None,
+            is_gone: false,
+        }
+    }
+
     /// Reads the files of an entry. Only one that is a file itself is told of where it cannot be read.
     fn read(
         entry: &ContextEntry,
@@ -148,14 +160,7 @@ impl LoadedEntry {
         members: &Members,
         sources: &CodeSources<'_>,
     ) -> (Self, Vec<LoadedFile>) {
-        let mut loaded = Self {
-            entry: entry.clone(),
-            count: None,
-            size: 0,
-            tokens: 0,
-            missing: None,
-            is_gone: false,
-        };
+        let mut loaded = Self::of(entry);
         let level = |path: &str| whole.get(path).copied().unwrap_or(entry.level);
         let kind = named::kind(&entry.path, sources.files).unwrap_or(EntryKind::Nothing);
         let files = match kind {
@@ -197,7 +202,7 @@ impl LoadedEntry {
     fn read_file(&mut self, level: ContextLevel, sources: &CodeSources<'_>) -> Vec<LoadedFile> {
         let entry = self.entry.clone();
         let read = match &entry.names {
-            Some(names) => definition(&entry, names, sources),
+            Some(names) => self.definition(&entry, names, sources),
             None if entry.is_part() => self.lines(&entry, sources),
             None => whole_file(&entry.path, level, sources),
         };
@@ -236,7 +241,55 @@ impl LoadedEntry {
                 lines: Some(shown),
             }));
         }
+        self.is_gone = file.full.is_empty();
         Ok(file)
+    }
+
+    /// Reads a definition.
+    fn definition(
+        &mut self,
+        entry: &ContextEntry,
+        names: &str,
+        sources: &CodeSources<'_>,
+    ) -> FileResult<LoadedFile> {
+        let path = &entry.path;
+        let text = text_of(path, sources.files)?;
+        let outline = sources.outline(path, &text).ok_or_else(|| {
+            files::refused(format!(
+                "clada knows no definitions in the language of `{path}`: name lines of it"
+            ))
+        })?;
+        let outline = outline.map_err(|error| {
+            files::refused(format!(
+                "the definitions of `{path}` are not known: {error}; name lines of it"
+            ))
+        })?;
+        let at = outline.find(names).map_err(|error| {
+            self.is_gone = matches!(error, AddressError::Missing { .. });
+            files::not_there(path, names, &error, &outline)
+        })?;
+        let scope = outline.scope(at, text.as_bytes());
+        let line = |end: usize| text[..end].matches('\n').count();
+        let (first, last) = (line(scope.start), line(scope.end.max(1) - 1) + 1);
+        let range = LineRange {
+            first: first + 1,
+            last,
+        };
+        let part = |what: String, text: String, lines| FileBlock {
+            path: path.clone(),
+            part: Some(what),
+            text: sources.masked(&text),
+            lines,
+        };
+        let said = format!("{names}, lines {}", range_text(&range));
+        let inside = outline.part(at).text(OutlineStyle::default());
+        Ok(LoadedFile {
+            path: path.clone(),
+            name: entry.text(),
+            level: entry.level,
+            full: vec![part(said, text[scope].to_owned(), Some(first..last))],
+            outline: Some(part(format!("{names}, outline"), inside, None)),
+        })
     }
 }
 
@@ -269,51 +322,6 @@ fn whole_file(
             lines: Some(0..usize::MAX),
         }],
         outline,
-    })
-}
-
-/// Reads a definition.
-fn definition(
-    entry: &ContextEntry,
-    names: &str,
-    sources: &CodeSources<'_>,
-) -> FileResult<LoadedFile> {
-    let path = &entry.path;
-    let text = text_of(path, sources.files)?;
-    let outline = sources.outline(path, &text).ok_or_else(|| {
-        files::refused(format!(
-            "clada knows no definitions in the language of `{path}`: name lines of it"
-        ))
-    })?;
-    let outline = outline.map_err(|error| {
-        files::refused(format!(
-            "the definitions of `{path}` are not known: {error}; name lines of it"
-        ))
-    })?;
-    let at = outline
-        .find(names)
-        .map_err(|error| files::not_there(path, names, &error, &outline))?;
-    let scope = outline.scope(at, text.as_bytes());
-    let line = |end: usize| text[..end].matches('\n').count();
-    let (first, last) = (line(scope.start), line(scope.end.max(1) - 1) + 1);
-    let range = LineRange {
-        first: first + 1,
-        last,
-    };
-    let part = |what: String, text: String, lines| FileBlock {
-        path: path.clone(),
-        part: Some(what),
-        text: sources.masked(&text),
-        lines,
-    };
-    let said = format!("{names}, lines {}", range_text(&range));
-    let inside = outline.part(at).text(OutlineStyle::default());
-    Ok(LoadedFile {
-        path: path.clone(),
-        name: entry.text(),
-        level: entry.level,
-        full: vec![part(said, text[scope].to_owned(), Some(first..last))],
-        outline: Some(part(format!("{names}, outline"), inside, None)),
     })
 }
 
@@ -416,7 +424,8 @@ impl LoadedFile {
 pub(super) fn check(entry: &ContextEntry, sources: &CodeSources<'_>) -> FileResult<()> {
     let path = &entry.path;
     if let Some(names) = &entry.names {
-        return definition(entry, names, sources).map(drop);
+        let mut loaded = LoadedEntry::of(entry);
+        return loaded.definition(entry, names, sources).map(drop);
     }
     let kind = named::kind(path, sources.files)?;
     if matches!(kind, EntryKind::Folder | EntryKind::Glob) {

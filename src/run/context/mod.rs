@@ -50,12 +50,10 @@ fn carry_out(
             lines,
             level,
         } => {
-            let lines = lines.as_deref().map(range).transpose()?;
-            let entries = adds(paths, lines, *level, sources)?;
+            let lines = lines.as_deref().map(ranges).transpose()?;
+            let entries = adds(paths, &lines.unwrap_or_default(), *level, sources)?;
             let (set, ()) = changed(store, dry, |set| {
-                for entry in &entries {
-                    set.add(&entry.path, entry.names.as_deref(), lines, *level);
-                }
+                entries.into_iter().for_each(|entry| set.add(entry));
             })?;
             Ok(now(&load(&set, sources), ""))
         }
@@ -81,7 +79,7 @@ fn carry_out(
             let (set, ()) = changed(store, dry, |set| {
                 set.files.retain(|file| !gone.contains(file));
             })?;
-            let gone: Vec<String> = gone.iter().map(ContextEntry::name).collect();
+            let gone: Vec<String> = gone.iter().map(ContextEntry::text).collect();
             let mut done = now(&load(&set, sources), &listed("removed", &gone));
             done.data["removed"] = gone.into();
             Ok(done)
@@ -98,40 +96,45 @@ fn carry_out(
 /// The entries to add, as the set names them. All of them must be there with these lines, or none is added.
 fn adds(
     paths: &[Cow<'_, str>],
-    lines: Option<LineRange>,
+    lines: &[LineRange],
     level: Option<ContextLevel>,
     sources: &CodeSources<'_>,
 ) -> FileResult<Vec<ContextEntry>> {
-    if lines.is_some() && level == Some(ContextLevel::Outline) {
+    if !lines.is_empty() && level == Some(ContextLevel::Outline) {
         return Err(files::refused(
             "lines have no outline: leave out either the lines or the level".to_owned(),
         ));
     }
     let add = |path: &str| {
         let name = EntryName::read(path, sources.files)?;
-        if lines.is_some() && !name.has_lines() {
+        if !lines.is_empty() && !name.has_lines() {
             return Err(files::refused(format!(
                 "`{path}` is not one file, so it has no lines: name them with a file"
             )));
         }
-        let entry = ContextEntry::new(&name.path, name.names.as_deref(), lines);
+        let level = level.unwrap_or_default();
+        let entry = ContextEntry::new(&name.path, name.names.as_deref(), lines, level);
         load::check(&entry, sources)?;
         Ok(entry)
     };
     paths.iter().map(|path| add(path)).collect()
 }
 
-fn range(text: &str) -> FileResult<LineRange> {
-    LineRange::parse(text).map_err(|error| {
-        files::refused(match error {
-            LineError::Invalid => {
-                format!("`{text}` is not a line or a range: write `12` or `12-40`")
-            }
-            LineError::Reversed => {
-                format!("`{text}` ends before it begins: write the smaller number first")
-            }
+/// Reads `12`, `12-40`, or several of them with commas between.
+fn ranges(text: &str) -> FileResult<Vec<LineRange>> {
+    let range = |text: &str| {
+        LineRange::parse(text.trim()).map_err(|error| {
+            files::refused(match error {
+                LineError::Invalid => {
+                    format!("`{text}` is not a line or a range: write `12` or `12-40`")
+                }
+                LineError::Reversed => {
+                    format!("`{text}` ends before it begins: write the smaller number first")
+                }
+            })
         })
-    })
+    };
+    text.split(',').map(range).collect()
 }
 
 /// Returns the set after a change, and the change's result. With `dry` the new set is not kept.

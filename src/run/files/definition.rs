@@ -33,23 +33,16 @@ pub(super) fn overwrite(
         let text = new_text(content, found, range.clone())?;
         let mut put = Put::new(found, range, text);
         let written = put.written()?;
-        let new = written.first(put.at..put.at + put.text.len());
-        let Some(new) = new else {
+        let range = put.at..put.at + put.text.len();
+        let Some(new) = written.inside(&range).next() else {
             return Err(refused(format!(
                 "the new text defines nothing in place of `{}`: send the whole definition, from `{}` on",
                 part.full_name(),
                 definition.header
             )));
         };
-        let mut said = Vec::new();
-        if new.name != definition.name {
-            said.push(format!("`{}` is `{}` now", definition.name, new.name));
-        }
-        let is_exported = |it: &Definition| !it.is_private && it.header.starts_with("export");
-        let is_hidden = new.is_private && !definition.is_private;
-        if is_hidden || is_exported(definition) && !is_exported(new) {
-            said.push(format!("other files can no longer use `{}`", new.name));
-        }
+        let is_there = |name: &str| written.inside(&range).any(|it| it.is_named(name));
+        let said = lost(definition, new, is_there);
         if let Some(lead) = kept_lead(definition, new, old, put.at) {
             put.keep(&lead, new);
             put.written()?;
@@ -217,11 +210,38 @@ impl<'p, 'f> Put<'p, 'f> {
 struct WrittenOutline(Outline);
 
 impl WrittenOutline {
-    /// The first definition that begins in this part.
-    fn first(&self, range: Range<usize>) -> Option<&Definition> {
-        let mut all = self.0.definitions.iter();
-        all.find(|it| range.contains(&it.start()) && it.span.end <= range.end)
+    /// The definitions in this part.
+    fn inside(&self, range: &Range<usize>) -> impl Iterator<Item = &Definition> {
+        let all = self.0.definitions.iter();
+        all.filter(|it| range.contains(&it.start()) && it.span.end <= range.end)
     }
+}
+
+/// Tells what other code may miss now that a definition is another one. `is_there` is true for a name that the new text defines.
+fn lost(old: &Definition, new: &Definition, is_there: impl Fn(&str) -> bool) -> Vec<String> {
+    let mut said = Vec::new();
+    if new.name != old.name {
+        said.push(format!("`{}` is `{}` now", old.name, new.name));
+    }
+    // Such as `b` of `int a, b;`, and no other spelling of the name itself.
+    let is_word = |name: &&String| {
+        name.chars()
+            .all(|c| c.is_alphanumeric() || matches!(c, '_' | '$'))
+    };
+    let beside = old.aliases.iter().filter(is_word);
+    for name in beside.filter(|name| *name != old.last_name() && !is_there(name)) {
+        said.push(format!("`{name}` is no longer defined"));
+    }
+    let is_exported = |it: &Definition| !it.is_private && it.header.starts_with("export");
+    let is_hidden = new.is_private && !old.is_private;
+    if is_hidden || is_exported(old) && !is_exported(new) {
+        said.push(format!("other files can no longer use `{}`", new.name));
+    }
+    let is_template = |it: &Definition| it.header.starts_with("template");
+    if is_template(old) && !is_template(new) {
+        said.push(format!("`{}` is no template now", new.name));
+    }
+    said
 }
 
 /// The text above a definition that stays.
