@@ -51,6 +51,14 @@ pub enum AddressError {
     },
 }
 
+/// Writes the address of a definition in a file; that of the file where there are no names.
+pub fn written(file: &str, names: Option<&str>) -> String {
+    match names {
+        Some(names) => format!("{file}{MARK}{names}"),
+        None => file.to_owned(),
+    }
+}
+
 impl<'a> Address<'a> {
     /// The readings of a path as an address, that with the longest path of a file first; none where it has no mark.
     pub fn readings(path: &'a str) -> impl Iterator<Item = Self> {

@@ -1,7 +1,7 @@
 //! Source code as an outline: its definitions, the addresses that name them, and the text that shows them. Reads no file
 //! and parses nothing; that is the business of `world/syntax`.
 
-mod address;
+pub mod address;
 pub mod graph;
 mod language;
 mod shown;

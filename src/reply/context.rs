@@ -4,7 +4,7 @@ use std::mem;
 
 use serde::{Deserialize, Serialize};
 
-use crate::code::MARK;
+use crate::code::address;
 use crate::text::lines::LineRange;
 use crate::text::{size, tokens};
 
@@ -131,9 +131,7 @@ impl ContextEntry {
 
     /// Its path, with the names of a definition.
     pub fn name(&self) -> String {
-        let names = self.names.as_ref();
-        let names = names.map_or(String::new(), |names| format!("{MARK}{names}"));
-        format!("{}{names}", self.path)
+        address::written(&self.path, self.names.as_deref())
     }
 
     /// The entry as a person writes it: `src/app.rs`, `src/app.rs:1-20,40`, `src/app.rs@@Widget`.

@@ -66,7 +66,7 @@ fn pieces(
         ContextBlock::File(file) => &file.text,
         ContextBlock::Said { text, .. } => text,
     };
-    let empty = with_text(&block, String::new(), 0);
+    let empty = with_text(&block, String::new(), 0, true);
     let around = cost(&empty.text(FENCE)) + cost(&format!("<!-- clada:off {FENCE} -->\n")) * 2 + 30;
     let inner = room.saturating_sub(around).max(1);
     let mut pieces = Vec::new();
@@ -78,7 +78,7 @@ fn pieces(
             let needs = cost(stretch);
             if needs > left && !piece.is_empty() {
                 let lines = piece.matches('\n').count();
-                pieces.push(with_text(&block, std::mem::take(&mut piece), first));
+                pieces.push(with_text(&block, std::mem::take(&mut piece), first, false));
                 first += lines;
                 left = inner;
             }
@@ -86,7 +86,7 @@ fn pieces(
             piece += stretch;
         }
     }
-    pieces.push(with_text(&block, piece, first));
+    pieces.push(with_text(&block, piece, first, true));
     pieces
 }
 
@@ -99,6 +99,8 @@ fn stretches<'l>(line: &'l str, most: usize, cost: &mut dyn FnMut(&str) -> usize
     let mut rest = line;
     while !rest.is_empty() {
         let end = rest.floor_char_boundary(most.max(4)).max(1);
+        let blank = rest[..end].rfind(' ').filter(|_| end < rest.len());
+        let end = blank.map_or(end, |at| at + 1);
         let (stretch, behind) = rest.split_at(end);
         stretches.push(stretch);
         rest = behind;
@@ -107,7 +109,7 @@ fn stretches<'l>(line: &'l str, most: usize, cost: &mut dyn FnMut(&str) -> usize
 }
 
 /// The same block with a part of its text, which begins so many lines into it.
-fn with_text(block: &ContextBlock, text: String, first: usize) -> ContextBlock {
+fn with_text(block: &ContextBlock, text: String, first: usize, is_last: bool) -> ContextBlock {
     match block {
         ContextBlock::Said { title, .. } => ContextBlock::Said {
             title: title.clone(),
@@ -119,10 +121,13 @@ fn with_text(block: &ContextBlock, text: String, first: usize) -> ContextBlock {
                 let first = lines.start.saturating_add(first);
                 first..first + count
             });
-            let part = match &lines {
+            let mut part = match &lines {
                 Some(lines) => format!("lines {}-{}", lines.start + 1, lines.end),
                 None => file.part.clone().unwrap_or_default(),
             };
+            if !text.is_empty() && !text.ends_with('\n') && !is_last {
+                part += ", the last continues";
+            }
             ContextBlock::File(FileBlock {
                 path: file.path.clone(),
                 part: Some(part),
@@ -212,11 +217,17 @@ mod tests {
         let block = ContextBlock::File(FileBlock {
             path: "a".to_owned(),
             part: None,
-            text: "é".repeat(10_000),
+            text: "one\n".to_owned() + &"éé ".repeat(5000),
             lines: Some(0..usize::MAX),
         });
         let all = parts(vec![block], 1000);
-        let letters: usize = all.iter().map(|text| text.matches('é').count()).sum();
-        assert_eq!(letters, 10_000);
+        let words: usize = all.iter().map(|text| text.matches("éé ").count()).sum();
+        assert_eq!(words, 5000);
+        let last = all.len() - 1;
+        for (at, text) in all.iter().enumerate() {
+            let goes_on = text.contains("(lines 1-2, the last continues) ===\n")
+                || text.contains("(lines 2-2, the last continues) ===\n");
+            assert_eq!(goes_on, at < last, "{at} of {last}: {text}");
+        }
     }
 }

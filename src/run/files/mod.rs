@@ -173,9 +173,7 @@ fn regrouped(files: &mut dyn ProjectFiles) -> Option<String> {
 fn taken_otherwise(action: &Action<'_>, files: &dyn ProjectFiles) -> Option<String> {
     let of = |path: &str, meant: Result<MeantPlace<'_>, PathError>| {
         let meant = meant.ok()?;
-        meant
-            .is_otherwise(path, files)
-            .then(|| meant.rel.to_string())
+        meant.is_otherwise(path, files).then(|| meant.written())
     };
     let subjects = paths_of(action).into_iter();
     let subjects = subjects.filter_map(|path| of(path, meant(action, path, files)));

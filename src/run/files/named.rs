@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use crate::code::{Address, MARK};
+use crate::code::{Address, MARK, address};
 use crate::reply::path::{PathError, RelPath};
 use crate::world::workspace::{FileKind, ProjectFiles};
 
@@ -32,6 +32,11 @@ impl MeantPlace<'_> {
     /// All of what is at a place.
     pub(super) fn whole(rel: RelPath) -> Self {
         Self { rel, names: None }
+    }
+
+    /// It as a reply would write it.
+    pub(super) fn written(&self) -> String {
+        address::written(self.rel.as_str(), self.names)
     }
 
     /// True if this is not what the path says as it is written.
@@ -95,11 +100,7 @@ pub(super) fn shown<'p>(
     if !meant.is_otherwise(path, files) {
         return path.into();
     }
-    let rel = &meant.rel;
-    match meant.names {
-        Some(names) => format!("{rel}{MARK}{names}").into(),
-        None => rel.to_string().into(),
-    }
+    meant.written().into()
 }
 
 /// The place that a path names or, where nothing is there, the part of a file that it names as an address.

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use super::addressed::{AddressedPart, outline};
 use super::named::MeantPlace;
 use super::{FileResult, MOST_FILES, failed, named, refused};
-use crate::code::{MARK, Outline};
+use crate::code::{Outline, address};
 use crate::edit::{Edit, EditError, EditedFile};
 use crate::reply::path::RelPath;
 use crate::report::failed_edit::FailedEdit;
@@ -41,19 +41,16 @@ impl NamedFile {
     pub(super) fn whole(self) -> FileResult<Self> {
         match &self.names {
             None => Ok(self),
-            Some(names) => Err(refused(format!(
-                "this task takes whole files, and `{}{MARK}{names}` is a part of one: name the file alone",
-                self.rel
+            Some(_) => Err(refused(format!(
+                "this task takes whole files, and `{}` is a part of one: name the file alone",
+                self.address()
             ))),
         }
     }
 
     /// Its path, with the names of the part that is meant.
     pub(super) fn address(&self) -> String {
-        match &self.names {
-            None => self.rel.to_string(),
-            Some(names) => format!("{}{MARK}{names}", self.rel),
-        }
+        address::written(self.rel.as_str(), self.names.as_deref())
     }
 
     /// A file that should exist. Its path cannot be a folder's.
