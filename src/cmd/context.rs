@@ -83,8 +83,12 @@ fn perform(
     store: &ContextStore,
 ) -> Result<ExitCode, Error> {
     let mut last = Outcome::default();
-    for task in tasks(change, disk) {
-        last = context::perform(&task, disk, store, false);
+    let tasks = tasks(change, disk);
+    // All of them are added, or none.
+    let tries = tasks.iter().map(|task| (task, true));
+    let tries = tries.filter(|_| tasks.len() > 1);
+    for (task, dry) in tries.chain(tasks.iter().map(|task| (task, false))) {
+        last = context::perform(task, disk, store, dry);
         if last.status == Status::Failed {
             let said = format!("clada: {}\n", last.said());
             terminal::stderr().write_all(said.as_bytes())?;

@@ -268,7 +268,7 @@ fn a_damaged_set_is_named_and_can_be_cleared() {
     let said = run(&project, ["<c>context-add</c><path>a.txt</path>"]);
     assert!(said.contains("❌") && said.contains(name.trim()), "{said}");
     assert!(
-        said.contains(": use `context-clear` to start a new set"),
+        said.contains(": use `context-clear` (`clada context clear`) to start a new set"),
         "{said}"
     );
     assert!(
@@ -367,9 +367,14 @@ fn program() -> Project {
     project.write("src/draw.rs", DRAW);
     project.write(
         "src/paint.rs",
-        "pub fn paint_the_line(width: usize) -> usize {\n    width * 2\n}\n",
+        "pub fn paint_the_line(width: usize) -> usize {\n    let double = width * 2;\n    \
+         let triple = width + double;\n    double.max(triple).min(width * width)\n}\n",
     );
-    project.write("src/other.rs", "pub struct Unrelated;\n");
+    project.write(
+        "src/other.rs",
+        "pub struct Unrelated {\n    name: String,\n    size: usize,\n    count: usize,\n    \
+         others: Vec<String>,\n}\n",
+    );
     project.write("docs/guide.txt", "A guide.\n");
     project.write(".gitignore", "ignored.rs\n");
     project.write("src/ignored.rs", "pub fn is_ignored() {}\n");
@@ -428,7 +433,7 @@ fn a_set_has_folders_globs_and_definitions() {
     project.clada(["context", "add", "src/other.rs"]).exits(0);
     let text = project.clada(["context"]).exits(0).out;
     assert!(
-        text.contains("START FILE: src/other.rs ===\npub struct Unrelated;"),
+        text.contains("START FILE: src/other.rs ===\npub struct Unrelated {"),
         "{text}"
     );
     assert_eq!(text.matches("src/other.rs").count(), 2, "{text}");
@@ -489,6 +494,11 @@ fn what_cannot_be_put_in_says_why_and_what_to_do() {
             "`empty` has no text file that may be shown and that git does not ignore: name others",
         ),
         (&["*.none"], "`*.none` has no text file"),
+        // Nor is what stands before it added.
+        (
+            &["src/app.rs", "src/none.rs"],
+            "file not found: `src/none.rs`",
+        ),
         (
             &["src/app.rs:1-2", "--as", "outline"],
             "lines have no outline: leave out either the lines or the level",
@@ -512,6 +522,37 @@ fn what_cannot_be_put_in_says_why_and_what_to_do() {
         );
     }
     assert_eq!(project.clada(["context", "list"]).exits(0).out, "empty\n");
+}
+
+/// Its own settings may show it to a reply, but the context goes to the chat unasked.
+#[test]
+fn what_looks_like_a_secret_is_never_in_the_context() {
+    let project = Project::new();
+    project.write(".env", "TOKEN=hidden\n");
+    project.configure("[paths.read]\ndeny = [\"other\"]\n");
+    let added = project.clada(["context", "add", ".env"]).exits(1);
+    let said = "`.env` looks like a secret, so its content is not shown: continue without it";
+    assert!(added.err.contains(said), "{}", added.err);
+}
+
+#[test]
+fn a_related_file_that_is_shorter_than_its_outline_is_there_in_full() {
+    let project = Project::with_git();
+    project.write("a.py", "from b import one, two\n\none()\ntwo()\n");
+    project.write("b.py", "one = 1\ntwo = 2\n");
+    project.write(
+        "c.py",
+        "def long():\n".to_owned() + &"    one()\n".repeat(40),
+    );
+    project.commits();
+    project.clada(["context", "add", "a.py"]).exits(0);
+    let text = project.clada(["context", "--budget", "2k"]).exits(0).out;
+    let whole = "=== START FILE: b.py ===\none = 1\ntwo = 2\n=== END FILE: b.py ===\n";
+    assert!(text.contains(whole), "{text}");
+    assert!(
+        text.contains("=== START FILE: c.py (outline) ==="),
+        "{text}"
+    );
 }
 
 #[test]

@@ -67,9 +67,17 @@ fn four_times_as_many_tasks_cost_about_four_times_as_much() {
     ];
     let mut wrong = String::new();
     for (kind, count, args, task) in kinds {
-        let (some, many) = (seconds(count, args, task), seconds(4 * count, args, task));
-        // What grows with the square of it costs sixteen times as much.
-        if many > 8.0 * some + 0.3 {
+        // What grows with the square of it costs sixteen times as much, in each round. Short runs come first: where a busy
+        // machine takes the processor away, the long one may seem to cost more than it does.
+        let (mut some, mut many) = (f64::MAX, f64::MAX);
+        let is_much = (0..4).all(|round| {
+            let times = if round == 0 { 1 } else { 4 };
+            let four = (0..times).map(|_| seconds(count, args, task));
+            some = some.min(four.sum::<f64>() / f64::from(times));
+            many = many.min(seconds(4 * count, args, task));
+            many > 8.0 * some + 0.3
+        });
+        if is_much {
             let _ = writeln!(
                 wrong,
                 "{kind}: {count} take {some} s, {} take {many} s",

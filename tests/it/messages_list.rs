@@ -74,6 +74,11 @@ const WITHOUT_CASE: &[Without] = &[
         why: "the log of clada's own work, and what a state folder that cannot be used leads to",
     },
     Without {
+        file: "src/world/syntax/grammar/source.rs",
+        text: "",
+        why: NO_MESSAGE,
+    },
+    Without {
         file: "src/listener/inbox.rs",
         text: "cannot ",
         why: "a file in the state folder cannot be read or written",

@@ -21,6 +21,11 @@ pub struct LevelCosts {
 }
 
 impl LevelCosts {
+    /// True for a level that it can be lowered to: an outline may be lacking, or longer than the file.
+    fn has(&self, level: Option<ContextLevel>) -> bool {
+        level != Some(ContextLevel::Outline) || self.outline.is_some_and(|it| it < self.full)
+    }
+
     /// The tokens at a level; 0 for nothing.
     pub fn at(&self, level: Option<ContextLevel>) -> usize {
         match level {
@@ -54,16 +59,27 @@ pub fn lower(files: &[FitFile], room: usize) -> Vec<Option<ContextLevel>> {
     for (from, to) in steps {
         for at in &order {
             if cost <= room {
-                return levels;
+                break;
             }
             let costs = files[*at].costs;
-            let has_outline = costs.outline.is_some_and(|outline| outline < costs.full);
-            let skips = to == Some(ContextLevel::Outline) && !has_outline;
             let (was, is) = (costs.at(Some(from)), costs.at(to));
-            if levels[*at] == Some(from) && !skips && is < was {
+            if levels[*at] == Some(from) && costs.has(to) && is < was {
                 levels[*at] = to;
                 cost -= was - is;
             }
+        }
+    }
+    // Where a large file went last, there is room for smaller ones again.
+    for at in order.iter().rev() {
+        let FitFile { level, costs, .. } = files[*at];
+        let now = costs.at(levels[*at]);
+        let fuller = ContextLevel::ALL.into_iter().filter(|it| *it >= level);
+        let fuller = fuller.take_while(|it| levels[*at].is_none_or(|now| *it < now));
+        let mut fuller = fuller.filter(|it| *it == level || costs.has(Some(*it)));
+        let fits = fuller.find(|it| cost - now + costs.at(Some(*it)) <= room);
+        if let Some(level) = fits {
+            levels[*at] = Some(level);
+            cost = cost - now + costs.at(Some(level));
         }
     }
     levels
@@ -105,13 +121,27 @@ mod tests {
             (219, [outline, outline, full]),
             (139, [outline, name, full]),
             (124, [name, name, full]),
-            (109, [name, name, name]),
+            // There is no room for the third again, but for outlines of the others.
+            (109, [outline, outline, name]),
+            (29, [name, name, name]),
             (14, [name, None, name]),
             (9, [name, None, None]),
             (0, [None, None, None]),
         ] {
             assert_eq!(lower(&files, room), levels, "{room}");
         }
+    }
+
+    #[test]
+    fn a_large_file_does_not_push_out_the_smaller_ones_behind_it() {
+        let files = [
+            file(0.2, 12_000, None),
+            file(0.2, 25, None),
+            file(0.2, 377, None),
+        ];
+        let (full, name) = (Some(ContextLevel::Full), Some(ContextLevel::Name));
+        assert_eq!(lower(&files, 5000), [name, full, full]);
+        assert_eq!(lower(&files, 380), [name, full, name]);
     }
 
     proptest! {

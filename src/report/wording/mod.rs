@@ -349,6 +349,14 @@ fn told(miss: &EditMiss, pairs: usize) -> (String, String) {
             let mut fact = format!("{what} not found{after_head}");
             if let Some(part) = &miss.part {
                 fact += &searched(part);
+                let (first, last) = part.lines;
+                let begins = part.elsewhere.iter().find(|line| (first..=last).contains(*line));
+                if let Some(line) = begins {
+                    return (
+                        format!("{fact}: it begins at line {line}, but continues behind the end"),
+                        "leave out what stands there, or name the file alone".to_owned(),
+                    );
+                }
                 if !part.elsewhere.is_empty() {
                     let places: Vec<String> = part.elsewhere.iter().map(|line| at(*line)).collect();
                     return (

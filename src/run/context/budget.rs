@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use super::load::{LoadedFile, LoadedSet};
+use super::load::{self, LoadedFile, LoadedSet};
 use super::sources::{CodeSources, MappedFile};
 use crate::code::FileSummary;
 use crate::code::graph::{self, GraphFile};
@@ -197,7 +197,7 @@ impl BudgetPlan<'_> {
         lowered
     }
 
-    /// Outlines of other files. Returns those that do not fit.
+    /// Outlines of other files, or all of one that is shorter than its outline. Returns those that do not fit.
     fn related(&self, left: &mut usize, blocks: &mut Vec<ContextBlock>) -> Vec<ShortenedFile> {
         let whole: BTreeSet<&str> = self.set.iter().map(|file| file.path.as_str()).collect();
         let mut lacking: Vec<ShortenedFile> = Vec::new();
@@ -212,8 +212,7 @@ impl BudgetPlan<'_> {
             let about = tokens::by_bytes(summary.outline.len() as u64);
             // What is far too long need not be counted.
             let is_tried = about / 2 <= *left && lacking.len() < MOST_TRIED;
-            let block = is_tried.then(|| outline(file, self.sources)).flatten();
-            let block = block.map(ContextBlock::File);
+            let block = is_tried.then(|| self.shortest(file)).flatten();
             let cost = block.as_ref().map_or(about, |block| self.cost(block));
             if let Some(block) = block.filter(|_| cost <= *left) {
                 *left -= cost;
@@ -230,6 +229,20 @@ impl BudgetPlan<'_> {
             });
         }
         lacking
+    }
+
+    /// The outline of a file, or all of it where that is less.
+    fn shortest(&self, file: &MappedFile) -> Option<ContextBlock> {
+        let outline = ContextBlock::File(outline(file, self.sources)?);
+        let length = file.summary.as_ref()?.outline.len() as u64;
+        if file.size > length.saturating_mul(2) {
+            return Some(outline);
+        }
+        let whole = load::whole_file(&file.path, ContextLevel::Full, self.sources).ok();
+        let whole = whole.and_then(|whole| whole.full.into_iter().next());
+        let whole = whole.map(ContextBlock::File);
+        let is_less = |whole: &ContextBlock| self.cost(whole) <= self.cost(&outline);
+        whole.filter(is_less).or(Some(outline))
     }
 }
 

@@ -294,7 +294,7 @@ impl LoadedEntry {
 }
 
 /// Reads a file as a whole. Where it has no outline, its name is in the place of that.
-fn whole_file(
+pub(super) fn whole_file(
     path: &str,
     level: ContextLevel,
     sources: &CodeSources<'_>,
@@ -465,7 +465,12 @@ fn text_of(path: &str, files: &dyn ProjectFiles) -> FileResult<String> {
         Some(_) => files::may_show(&place, files)?,
     }
     let content = files.read(&place)?;
+    let real = place.path().to_string_lossy();
+    let looks_secret = repair::is_secret(path) || repair::is_secret(&real);
     match String::from_utf8(content.bytes) {
+        Ok(_) if looks_secret => Err(files::refused(format!(
+            "`{rel}` looks like a secret, so its content is not shown: continue without it"
+        ))),
         Ok(text) if repair::holds_key(&text) => Err(files::refused(format!(
             "`{rel}` holds a private key, so its content is not shown: continue without it"
         ))),

@@ -160,7 +160,9 @@ fn read(store: &ContextStore) -> FileResult<ContextSet> {
 }
 
 fn trouble(error: &io::Error) -> Box<Outcome> {
-    files::refused(format!("{error}: use `context-clear` to start a new set"))
+    files::refused(format!(
+        "{error}: use `context-clear` (`clada context clear`) to start a new set"
+    ))
 }
 
 /// A task is done: how much is in the set now.

@@ -17,6 +17,24 @@ use crate::reply::task::Payload;
 use crate::report;
 use crate::world::workspace::ProjectFiles;
 
+/// Words before a name that a new text is easily sent without, while other code counts on them.
+const MODIFIERS: [&str; 14] = [
+    "abstract",
+    "async",
+    "constexpr",
+    "final",
+    "inline",
+    "override",
+    "private",
+    "protected",
+    "static",
+    "synchronized",
+    "template",
+    "unsafe",
+    "virtual",
+    "volatile",
+];
+
 /// Writes a definition anew. What stands above it and the new text has no such of stays.
 pub(super) fn overwrite(
     file: &NamedFile,
@@ -73,7 +91,7 @@ pub(super) fn append(
                 part.full_name()
             )));
         };
-        let place = AppendPlace::new(old, part.definition(), end);
+        let place = AppendPlace::new(old, part.definition(), part.outline.language, end);
         let text = content.text();
         let fitted = fitted(&text, found, place.range.clone(), |text, file| {
             edit::indented_as(text, &place.indent, file)
@@ -161,7 +179,8 @@ impl<'p, 'f> Put<'p, 'f> {
     /// Refuses a text that swallows what stands beside it, as a comment does at the end of a line that goes on.
     fn check_others(&self, before: &Outline, after: &Outline) -> FileResult<()> {
         let outside = |outline: &Outline, place: Range<usize>| -> Vec<String> {
-            let is_in = |it: &Definition| place.start <= it.start() && it.span.end <= place.end;
+            // The comment above what is added may have been there.
+            let is_in = |it: &Definition| place.start <= it.span.start && it.span.end <= place.end;
             let others = outline.definitions.iter().filter(|it| !is_in(it));
             others
                 .map(|it| format!("{} {}", it.keyword, it.name))
@@ -237,11 +256,21 @@ fn lost(old: &Definition, new: &Definition, is_there: impl Fn(&str) -> bool) -> 
     if is_hidden || is_exported(old) && !is_exported(new) {
         said.push(format!("other files can no longer use `{}`", new.name));
     }
-    let is_template = |it: &Definition| it.header.starts_with("template");
-    if is_template(old) && !is_template(new) {
-        said.push(format!("`{}` is no template now", new.name));
+    let (before, now) = (modifiers(old), modifiers(new));
+    // With another one in its place it was meant to go.
+    if now.iter().all(|word| before.contains(word)) {
+        let gone = before.iter().filter(|word| !now.contains(word));
+        said.extend(gone.map(|word| format!("`{word}` is left out")));
     }
     said
+}
+
+/// The words of [`MODIFIERS`] in the header of a definition before its name.
+fn modifiers(definition: &Definition) -> Vec<&str> {
+    let header = &definition.header;
+    let end = header.find(definition.last_name()).unwrap_or(header.len());
+    let words = header[..end].split(|c: char| !c.is_alphanumeric());
+    words.filter(|word| MODIFIERS.contains(word)).collect()
 }
 
 /// The text above a definition that stays.

@@ -7,7 +7,7 @@ use std::ops::Range;
 use super::addressed::{AddressedPart, outline};
 use super::named_file::FoundFile;
 use super::{FileResult, refused};
-use crate::code::Definition;
+use crate::code::{CodeLanguage, Definition};
 use crate::edit::{self, newline_at};
 use crate::reply::task::Payload;
 use crate::report::outcome::Outcome;
@@ -23,9 +23,14 @@ pub(super) struct AppendPlace {
 }
 
 impl AppendPlace {
-    pub(super) fn new(old: &[u8], definition: &Definition, inside_end: usize) -> Self {
+    pub(super) fn new(
+        old: &[u8],
+        definition: &Definition,
+        language: CodeLanguage,
+        inside_end: usize,
+    ) -> Self {
         let outer = indent_at(old, definition.span.start);
-        let indent = inner_indent(old, definition, inside_end);
+        let indent = inner_indent(old, definition, language, inside_end);
         let line = line_at(old, inside_end);
         let blank = line.len() - line.trim_ascii_start().len();
         let is_closed = blank < line.len() && inside_end + blank < definition.span.end;
@@ -37,7 +42,7 @@ impl AppendPlace {
             };
         }
         // What stands behind the last thing on its line, such as a comment, stays there.
-        let end = inside_end + line.trim_ascii_end().len();
+        let end = inside_end + line.strip_suffix(b"\r").unwrap_or(line).len();
         Self {
             indent,
             range: end..end,
@@ -65,16 +70,25 @@ fn line_start(old: &[u8], at: usize) -> usize {
     memchr::memrchr(b'\n', &old[..at]).map_or(0, |at| at + 1)
 }
 
-/// The indentation of what is in a body. In braces it is deeper than the definition, or a step of the file more where nothing is
-/// in them; elsewhere it is that of the first line.
-fn inner_indent(old: &[u8], definition: &Definition, inside_end: usize) -> String {
+/// The indentation of what is in a body. In brackets it is that of the first line which is deeper than the definition, else of
+/// the first line, or a step of the file deeper where nothing is in them; elsewhere it is that of the first line.
+fn inner_indent(
+    old: &[u8],
+    definition: &Definition,
+    language: CodeLanguage,
+    inside_end: usize,
+) -> String {
     let outer = indent_at(old, definition.span.start);
-    let deeper = || outer.clone() + &step(old);
+    // In a document nothing is indented for the section that it is in.
+    if language == CodeLanguage::Markdown {
+        return outer;
+    }
+    let deeper = || outer.clone() + &step(old, language);
     let Some(body) = &definition.body else {
         return deeper();
     };
     let inside = &old[body.start..inside_end.max(body.start)];
-    if !is_braced(old, body) {
+    let Some(opened) = opened(inside).filter(|_| is_closed(old, body)) else {
         let blank = inside.len() - inside.trim_ascii_start().len();
         let first = body.start + blank;
         let is_head = !old[line_start(old, first)..first].trim_ascii().is_empty();
@@ -83,14 +97,37 @@ fn inner_indent(old: &[u8], definition: &Definition, inside_end: usize) -> Strin
             (true, false) => indent_at(old, first),
             (false, _) => outer,
         };
-    }
-    let text = String::from_utf8_lossy(inside);
-    let mut lines = text.lines().skip(1).filter(|line| !line.trim().is_empty());
-    let own = lines
-        .by_ref()
+    };
+    let text = String::from_utf8_lossy(&inside[opened..]);
+    // A line of C's preprocessor stands at the left margin, wherever it is.
+    let is_shown = |line: &&str| !line.trim().is_empty() && !line.starts_with('#');
+    let lines: Vec<&str> = text
+        .lines()
+        .skip(1)
+        .filter(is_shown)
         .map(indentation)
-        .find(|indent| indent.len() > outer.len() && indent.starts_with(&outer));
-    own.map_or_else(deeper, str::to_owned)
+        .collect();
+    let is_deeper = |indent: &&&str| indent.len() > outer.len() && indent.starts_with(&outer);
+    let own = lines.iter().find(is_deeper).or(lines.first());
+    own.map_or_else(deeper, |indent| (*indent).to_owned())
+}
+
+/// The place of the bracket that opens a body: its first byte, or the end of a line, as behind what a constructor starts with.
+fn opened(inside: &[u8]) -> Option<usize> {
+    let is_bracket = |byte: u8| b"{([".contains(&byte);
+    let first = inside.iter().position(|byte| !byte.is_ascii_whitespace())?;
+    if is_bracket(inside[first]) {
+        return Some(first);
+    }
+    let mut ends = memchr::memchr_iter(b'\n', inside)
+        .map(|end| inside[..end].trim_ascii_end().len().saturating_sub(1));
+    ends.find(|at| inside[*at] == b'{')
+}
+
+/// True for a body that ends with a bracket.
+fn is_closed(old: &[u8], body: &Range<usize>) -> bool {
+    let last = old[body.clone()].trim_ascii_end().last();
+    last.is_some_and(|last| b"})]".contains(last))
 }
 
 /// The white space that a line begins with.
@@ -98,13 +135,8 @@ fn indentation(line: &str) -> &str {
     &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
 }
 
-fn is_braced(old: &[u8], body: &Range<usize>) -> bool {
-    old.get(body.start)
-        .is_some_and(|first| b"{([".contains(first))
-}
-
-/// The least by which a file indents its lines; four blanks where it does not.
-fn step(old: &[u8]) -> String {
+/// The least by which a file indents its lines; where it does not, as its language is mostly written.
+fn step(old: &[u8], language: CodeLanguage) -> String {
     let text = String::from_utf8_lossy(old);
     let lines = text.lines().filter(|line| !line.trim().is_empty());
     let least = lines
@@ -114,7 +146,11 @@ fn step(old: &[u8]) -> String {
     match least {
         Some(indent) if indent.starts_with('\t') => "\t".to_owned(),
         Some(indent) if indent.len() <= 8 => indent.to_owned(),
-        _ => "    ".to_owned(),
+        _ => match language {
+            CodeLanguage::Go => "\t".to_owned(),
+            CodeLanguage::Ruby | CodeLanguage::Yaml | CodeLanguage::Json => "  ".to_owned(),
+            _ => "    ".to_owned(),
+        },
     }
 }
 

@@ -10,6 +10,38 @@ use crate::code::{LeadKind, LeadPart};
 /// The longest header, in bytes.
 pub(super) const LONGEST_HEADER: usize = 1000;
 
+/// The beginnings of comments in Go that its compiler reads.
+const GO_DIRECTIVES: [&str; 3] = ["//go:", "//export ", "//line "];
+/// The beginnings of comments that tools read, without the mark that makes them comments.
+const DIRECTIVES: [&str; 26] = [
+    "@formatter:",
+    "@phpstan-",
+    "@ts-",
+    "NOLINT",
+    "ReSharper ",
+    "biome-ignore",
+    "c8 ignore",
+    "clang-format",
+    "eslint-",
+    "fmt: ",
+    "istanbul ignore",
+    "isort:",
+    "lint:",
+    "mypy:",
+    "noinspection ",
+    "nolint",
+    "noqa",
+    "phpcs:",
+    "prettier-ignore",
+    "pylint:",
+    "pyright:",
+    "rubocop:",
+    "ruff:",
+    "shellcheck ",
+    "type: ignore",
+    "v8 ignore",
+];
+
 /// A text, its lines, and the grammar of its language.
 pub(super) struct Source<'t> {
     pub grammar: &'t Grammar,
@@ -106,6 +138,19 @@ impl<'t> Source<'t> {
         })
     }
 
+    /// A part above a definition, as an attribute where it is a comment that a tool reads as one.
+    pub(super) fn meant(&self, part: LeadPart) -> LeadPart {
+        let text = self.slice(&part.span);
+        let said = text.trim_start_matches(['/', '#', '*', ' ', '\t']);
+        let is_directive = GO_DIRECTIVES.iter().any(|word| text.starts_with(word))
+            || DIRECTIVES.iter().any(|word| said.starts_with(word));
+        let kind = match part.kind {
+            LeadKind::Comment if is_directive => LeadKind::Attribute,
+            kind => kind,
+        };
+        LeadPart { kind, ..part }
+    }
+
     /// Adds a part to those that stand before a definition. What is above a blank line belongs to none, nor does a comment
     /// behind something else.
     pub(super) fn add_lead(&self, lead: &mut Vec<LeadPart>, part: LeadPart) {
@@ -198,6 +243,35 @@ impl<'t> Source<'t> {
     /// The end of a text that ends there, without the white space before that.
     pub(super) fn trimmed(&self, end: usize) -> usize {
         self.text[..end].trim_ascii_end().len()
+    }
+
+    /// The end of a definition, without a comment behind it on its line. Some grammars count that as a part of it.
+    ///
+    /// A comment in its body stays, as in the last line of a function in Python, unless all of it is on that line.
+    pub(super) fn end_without_tail(
+        &self,
+        node: Node<'t>,
+        start: usize,
+        body: Option<&Range<usize>>,
+    ) -> usize {
+        let end = self.trimmed(node.end_byte());
+        let last = end.checked_sub(1).filter(|last| *last > start);
+        let last = last.and_then(|last| node.descendant_for_byte_range(last, last));
+        let is_comment = |it: &Node<'t>| self.grammar.comments.contains(&it.kind());
+        let Some(comment) = last.filter(is_comment) else {
+            return end;
+        };
+        let before = self.trimmed(comment.start_byte()).max(start + 1);
+        let line = self.line(before - 1);
+        let is_outside = body.is_none_or(|body| {
+            let is_closed =
+                b"{([".contains(&self.text[body.start]) && b"})]".contains(&self.text[before - 1]);
+            body.end <= comment.start_byte() || is_closed
+        });
+        if line == self.line(comment.start_byte()) && (is_outside || line == self.line(start)) {
+            return before;
+        }
+        end
     }
 
     pub(super) fn slice(&self, range: &Range<usize>) -> &'t str {

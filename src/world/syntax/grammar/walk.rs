@@ -312,7 +312,7 @@ impl<'t> Walk<'t> {
         let source = &self.source;
         let behind_lead = lead.last().map_or(0, |part| part.span.end);
         let start = source.skip_blank(behind_lead.max(outermost.start_byte()));
-        let end = start.max(source.trimmed(outermost.end_byte()));
+        let end = start.max(source.end_without_tail(outermost, start, found.body.as_ref()));
         let body = found.body.map(|body| body.start..body.end.min(end));
         let body = body.filter(|body| start <= body.start && body.start <= body.end);
         let header_end = body.as_ref().map_or(end, |body| body.start);
@@ -329,6 +329,7 @@ impl<'t> Walk<'t> {
             let body = body.as_ref().filter(|_| !found.is_closed)?;
             source.inside_end(node, body)
         });
+        let lead = lead.into_iter().map(|part| source.meant(part)).collect();
         Definition {
             parent: level.outer,
             keyword: found.keyword.to_owned(),
@@ -336,7 +337,7 @@ impl<'t> Walk<'t> {
             number: None,
             aliases: found.aliases.iter().map(|it| one_line(it)).collect(),
             adds_to: found.adds_to,
-            inside_end,
+            inside_end: inside_end.map(|inside| inside.min(end)),
             first_line: source.line(start),
             last_line: source.line(end.saturating_sub(1).max(start)),
             header_line: source.line(source.trimmed(header_end).saturating_sub(1).max(start)),
