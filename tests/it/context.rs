@@ -442,7 +442,7 @@ fn a_set_has_folders_globs_and_definitions() {
         .exits(0);
     let text = project.clada(["context"]).exits(0).out;
     assert!(
-        text.contains("=== FILES BY NAME ===\nsrc/other.rs (≈ 5 tokens)\n=== END"),
+        text.contains("=== FILES BY NAME ===\nsrc/other.rs (≈ 27 tokens)\n=== END"),
         "{text}"
     );
     let removed = project

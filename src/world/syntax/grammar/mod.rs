@@ -16,6 +16,7 @@ mod java;
 mod javascript;
 #[cfg(feature = "grammar-json")]
 mod json;
+mod kinds;
 #[cfg(feature = "grammar-php")]
 mod php;
 #[cfg(feature = "grammar-python")]

@@ -63,12 +63,11 @@ fn implementation(at: &SyntaxNode<'_>) -> Option<FoundDefinition> {
     };
     let full = name(&of, made.as_deref());
     let plain = name(plain(&of), made.as_deref().map(plain));
+    let of_header = at.field("type_parameters");
+    let of_header = of_header.map(|names| full.replacen("impl", &format!("impl{names}"), 1));
+    let others = [plain].into_iter().chain(of_header);
     Some(FoundDefinition {
-        aliases: if plain == full {
-            Vec::new()
-        } else {
-            vec![plain]
-        },
+        aliases: others.filter(|other| *other != full).collect(),
         name: full,
         adds_to: Some(last_name(&of)),
         body: at.range("body"),

@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use tree_sitter::Node;
 
+use super::kinds::NodeKinds;
 use super::{Grammar, inside_end, one_line};
-use crate::code::{LeadKind, LeadPart};
+use crate::code::{CodeLanguage, LeadKind, LeadPart};
 
 /// The longest header, in bytes.
 pub(super) const LONGEST_HEADER: usize = 1000;
@@ -45,16 +46,20 @@ const DIRECTIVES: [&str; 26] = [
 /// A text, its lines, and the grammar of its language.
 pub(super) struct Source<'t> {
     pub grammar: &'t Grammar,
+    pub kinds: &'static NodeKinds,
     pub text: &'t [u8],
+    code: &'t str,
     /// Of each line but the first.
     line_starts: Vec<usize>,
 }
 
 impl<'t> Source<'t> {
-    pub(super) fn new(grammar: &'t Grammar, text: &'t str) -> Self {
+    pub(super) fn new(language: CodeLanguage, grammar: &'t Grammar, text: &'t str) -> Self {
         Self {
             grammar,
+            kinds: NodeKinds::of(language, grammar),
             text: text.as_bytes(),
+            code: text,
             line_starts: memchr::memchr_iter(b'\n', text.as_bytes())
                 .map(|at| at + 1)
                 .collect(),
@@ -101,7 +106,7 @@ impl<'t> Source<'t> {
         loop {
             let at = cursor.node();
             let is_in = at.start_byte() < range.end && range.start < at.end_byte();
-            if is_in && self.grammar.comments.contains(&at.kind()) {
+            if is_in && self.kinds.get(at).is_comment {
                 found.push(at.start_byte()..self.trimmed(at.end_byte()));
             } else if is_in && cursor.goto_first_child() {
                 continue;
@@ -122,10 +127,10 @@ impl<'t> Source<'t> {
 
     /// A comment or an attribute that starts its line.
     pub(super) fn lead_part(&self, node: Node<'_>) -> Option<LeadPart> {
-        let kind = node.kind();
-        let kind = if self.grammar.comments.contains(&kind) {
+        let kind = self.kinds.get(node);
+        let kind = if kind.is_comment {
             LeadKind::Comment
-        } else if self.grammar.attributes.contains(&kind) {
+        } else if kind.is_attribute {
             LeadKind::Attribute
         } else {
             return None;
@@ -187,21 +192,21 @@ impl<'t> Source<'t> {
     /// The attributes at the start of a node.
     pub(super) fn leading_attributes(&self, node: Node<'t>) -> Vec<LeadPart> {
         let mut at = node;
-        let mut parts = Vec::new();
         for _ in 0..2 {
-            let mut cursor = at.walk();
-            let children = at.children(&mut cursor);
-            let leading = children.map_while(|child| {
-                self.lead_part(child)
-                    .filter(|it| it.kind == LeadKind::Attribute)
-            });
-            parts.extend(leading);
-            match at.child(0) {
-                Some(first) if parts.is_empty() => at = first,
-                _ => break,
+            let Some(first) = at.child(0) else { break };
+            // Most nodes begin with none, and a cursor is dear.
+            if !self.kinds.get(first).is_attribute {
+                at = first;
+                continue;
             }
+            let mut cursor = at.walk();
+            let parts = at.children(&mut cursor).map_while(|child| {
+                let part = self.lead_part(child);
+                part.filter(|it| it.kind == LeadKind::Attribute)
+            });
+            return parts.collect();
         }
-        parts
+        Vec::new()
     }
 
     /// Keeps of what stands before a definition, or at its start, the parts that belong to it. One behind another word of it, such
@@ -257,7 +262,7 @@ impl<'t> Source<'t> {
         let end = self.trimmed(node.end_byte());
         let last = end.checked_sub(1).filter(|last| *last > start);
         let last = last.and_then(|last| node.descendant_for_byte_range(last, last));
-        let is_comment = |it: &Node<'t>| self.grammar.comments.contains(&it.kind());
+        let is_comment = |it: &Node<'t>| self.kinds.get(*it).is_comment;
         let Some(comment) = last.filter(is_comment) else {
             return end;
         };
@@ -275,7 +280,7 @@ impl<'t> Source<'t> {
     }
 
     pub(super) fn slice(&self, range: &Range<usize>) -> &'t str {
-        std::str::from_utf8(&self.text[range.clone()]).unwrap_or_default()
+        self.code.get(range.clone()).unwrap_or_default()
     }
 
     pub(super) fn skip_blank(&self, at: usize) -> usize {

@@ -1,7 +1,7 @@
 //! The walk over a tree: makes definitions of its nodes, with what belongs to each. Never recurses, so no depth of a text can end
 //! the stack.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -25,6 +25,11 @@ const LONGEST_NAME: usize = 100;
 const SHOWN_KEYS: usize = 2;
 const MOST_SHOWN: usize = 300;
 
+thread_local! {
+    /// The parser of the text before.
+    static PARSER: Cell<Option<Parser>> = const { Cell::new(None) };
+}
+
 /// Finds the definitions in a text, and the names that it uses.
 ///
 /// # Errors
@@ -36,7 +41,7 @@ pub(super) fn parse(
 ) -> Result<ParsedFile, CodeError> {
     let tree = tree(grammar, text)?;
     let mut walk = Walk {
-        source: Source::new(grammar, text),
+        source: Source::new(language, grammar, text),
         root: tree.root_node(),
         exported: OnceCell::new(),
         outline: Outline {
@@ -61,7 +66,8 @@ pub(super) fn parse(
 }
 
 fn tree(grammar: &Grammar, text: &str) -> Result<Tree, CodeError> {
-    let mut parser = Parser::new();
+    // A new one has to make room for all that it keeps.
+    let mut parser = PARSER.take().unwrap_or_default();
     let set = parser.set_language(&(grammar.language)());
     set.map_err(|error| CodeError::Failed(error.to_string()))?;
     let until = Instant::now() + PATIENCE;
@@ -76,7 +82,9 @@ fn tree(grammar: &Grammar, text: &str) -> Result<Tree, CodeError> {
     let bytes = text.as_bytes();
     let mut read = |at: usize, _| bytes.get(at..).unwrap_or_default();
     let tree = parser.parse_with_options(&mut read, None, Some(options));
-    tree.ok_or(CodeError::TooSlow)
+    let tree = tree.ok_or(CodeError::TooSlow)?;
+    PARSER.set(Some(parser));
+    Ok(tree)
 }
 
 /// The state of a walk.
@@ -174,10 +182,12 @@ impl<'t> Walk<'t> {
         if !node.is_named() {
             return None;
         }
-        let kind = node.kind();
-        self.note_string(node, kind);
-        if self.source.grammar.names.contains(&kind) {
-            let name = text_of(self.source.text, node);
+        let kind = self.source.kinds.get(node);
+        if kind.is_string {
+            self.note_string(node);
+        }
+        if kind.is_name {
+            let name = self.source.slice(&node.byte_range());
             if (2..=LONGEST_NAME).contains(&name.len()) {
                 *self.names.entry(name).or_default() += 1;
             }
@@ -191,14 +201,14 @@ impl<'t> Walk<'t> {
         };
         if let Some(part) = self.source.lead_part(node) {
             self.source.add_lead(&mut level.lead, part);
-            return (!self.source.grammar.comments.contains(&kind)).then_some(inside);
+            return (!kind.is_comment).then_some(inside);
         }
         let lead = if level.wrappers.is_empty() {
             std::mem::take(&mut level.lead)
         } else {
             level.lead.clone()
         };
-        if self.source.grammar.wrappers.contains(&kind) {
+        if kind.is_wrapper {
             let wrappers = level.wrappers.iter().copied().chain([node]).collect();
             return Some(WalkLevel {
                 lead,
@@ -353,14 +363,10 @@ impl<'t> Walk<'t> {
     }
 
     /// Notes a string that goes over several lines. One that says what a definition does, as Python has it, is indented with that.
-    fn note_string(&mut self, node: Node<'t>, kind: &str) {
-        let is_string = ["string", "heredoc", "nowdoc"]
-            .iter()
-            .any(|word| kind.contains(word));
+    fn note_string(&mut self, node: Node<'t>) {
         let range = node.byte_range();
         let known = self.outline.verbatim.last();
-        if !is_string
-            || self.outline.language == CodeLanguage::Yaml
+        if self.outline.language == CodeLanguage::Yaml
             || node.start_position().row == node.end_position().row
             || known.is_some_and(|known| range.end <= known.end)
         {
