@@ -98,9 +98,10 @@ impl Parser {
         text: &str,
         until: Instant,
     ) -> io::Result<ParserAnswer> {
-        send(&mut self.input, &serde_json::to_vec(head)?)?;
+        let mut message = message(&serde_json::to_vec(head)?);
+        message.extend_from_slice(text.as_bytes());
         // It reads all of a text before it answers.
-        self.input.write_all(text.as_bytes())?;
+        self.input.write_all(&message)?;
         self.input.flush()?;
         let mut size = [0; 8];
         self.read(&mut size, until)?;
@@ -170,16 +171,15 @@ pub fn serve() -> io::Result<()> {
             Err(CodeError::TooSlow) => ParserAnswer::TooSlow,
             Err(error) => ParserAnswer::Failed(error.to_string()),
         };
-        send(&mut output, &serde_json::to_vec(&answer)?)?;
+        output.write_all(&message(&serde_json::to_vec(&answer)?))?;
         output.flush()?;
     }
     Ok(())
 }
 
-/// Writes a message with its length.
-fn send(to: &mut dyn Write, message: &[u8]) -> io::Result<()> {
-    to.write_all(&(message.len() as u64).to_le_bytes())?;
-    to.write_all(message)
+/// A message with its length before it, to be written at once: each piece would wake the other process up.
+fn message(text: &[u8]) -> Vec<u8> {
+    [&(text.len() as u64).to_le_bytes(), text].concat()
 }
 
 /// Reads a message; `None` at the end.

@@ -68,8 +68,8 @@ type ExportedNames = Option<HashSet<String>>;
 pub(super) struct SyntaxNode<'t> {
     pub node: Node<'t>,
     pub text: &'t [u8],
-    /// The attributes above it and at its start, as they are written.
-    pub attributes: Vec<&'t str>,
+    /// Returns the attributes above it and at its start, as they are written: few nodes are asked for them.
+    pub attributes: &'t dyn Fn() -> Vec<String>,
     /// The nodes around it that belong to it, the outermost first.
     pub wrappers: Vec<Node<'t>>,
     /// The text of the last node before it that says something of all behind it, such as `private`.

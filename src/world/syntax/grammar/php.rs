@@ -128,7 +128,7 @@ fn is_test(at: &SyntaxNode<'_>, keyword: &str, name: &str) -> bool {
         at.child("base_clause")
             .is_some_and(|base| at.text_of(base).ends_with("TestCase"))
     };
-    let is_marked = || at.attributes.iter().any(|it| it.contains("Test"));
+    let is_marked = || (at.attributes)().iter().any(|it| it.contains("Test"));
     match keyword {
         "class" => of_case(),
         "function" => {

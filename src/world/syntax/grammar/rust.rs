@@ -36,8 +36,10 @@ fn read(at: &SyntaxNode<'_>) -> Option<FoundDefinition> {
     let in_trait = at
         .outer
         .is_some_and(|outer| outer.keyword == "trait" || of_trait(&outer.name));
-    let is_exported =
-        keyword == "macro_rules!" && at.attributes.iter().any(|it| it.contains("macro_export"));
+    let is_exported = keyword == "macro_rules!"
+        && (at.attributes)()
+            .iter()
+            .any(|it| it.contains("macro_export"));
     let is_public = at.child("visibility_modifier").is_some() || in_trait || is_exported;
     Some(FoundDefinition {
         keyword,
@@ -101,7 +103,7 @@ fn is_test(at: &SyntaxNode<'_>) -> bool {
         text.split(|c: char| !c.is_alphanumeric() && c != '_')
             .any(|word| word == "test")
     };
-    at.attributes
+    (at.attributes)()
         .iter()
         .any(|attribute| words(attribute) && !attribute.contains("not(test)"))
 }

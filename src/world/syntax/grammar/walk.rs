@@ -241,16 +241,24 @@ impl<'t> Walk<'t> {
     /// Makes a definition of a node, where it is one.
     fn read(&mut self, node: Node<'t>, level: &WalkLevel<'t>, above: Vec<LeadPart>) -> Read<'t> {
         let outermost = level.wrappers.first().copied().unwrap_or(node);
-        let mut lead = above.clone();
-        lead.extend(self.source.leading_attributes(node));
-        self.source.keep_own(&mut lead, outermost.start_byte());
-        let attributes = lead.iter().filter(|part| part.kind == LeadKind::Attribute);
+        let source = &self.source;
+        let own_lead = || {
+            let mut lead = above.clone();
+            lead.extend(source.leading_attributes(node));
+            source.keep_own(&mut lead, outermost.start_byte());
+            lead
+        };
+        let attributes = || {
+            let lead = own_lead().into_iter();
+            let attributes = lead.filter(|part| part.kind == LeadKind::Attribute);
+            attributes
+                .map(|part| source.slice(&part.span).to_owned())
+                .collect()
+        };
         let found = (self.source.grammar.read)(&SyntaxNode {
             node,
             text: self.source.text,
-            attributes: attributes
-                .map(|part| self.source.slice(&part.span))
-                .collect(),
+            attributes: &attributes,
             wrappers: level.wrappers.clone(),
             section: level.section,
             outer: level.outer.map(|at| &self.outline.definitions[at]),
@@ -276,6 +284,7 @@ impl<'t> Walk<'t> {
             self.outline.is_cut = true;
             return Read::Other(Vec::new());
         }
+        let lead = own_lead();
         let definition = self.definition(node, outermost, level, lead, found);
         let is_line = definition.first_line == definition.last_line;
         self.end_before(definition.start(), level.outer);
