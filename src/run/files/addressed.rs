@@ -2,14 +2,23 @@
 
 use std::ops::Range;
 
-use super::named_file::FoundFile;
 use super::{FileResult, failed, refused};
 use crate::code::{AddressError, CodeLanguage, Definition, FoundPlace, MARK, Outline};
 use crate::reply::path::RelPath;
 use crate::report::fault::Fault;
 use crate::report::outcome::{Outcome, Section};
 use crate::report::repair;
-use crate::world::syntax::{self, CodeError};
+use crate::world::syntax::{self, CodeError, Syntax};
+
+/// A file that a definition is looked for in.
+pub(super) struct CodeFile<'f> {
+    pub(super) rel: &'f RelPath,
+    pub(super) content: &'f [u8],
+    /// Its content may be told.
+    pub(super) is_shown: bool,
+    /// Parses it.
+    pub(super) syntax: &'f Syntax,
+}
 
 /// The part of a file that an address names.
 pub(super) struct AddressedPart {
@@ -25,14 +34,14 @@ impl AddressedPart {
     ///
     /// # Errors
     /// Where its language is not known, or not one definition has these names.
-    pub(super) fn find(found: &FoundFile<'_>, names: &str) -> FileResult<Self> {
-        let rel = &found.file.rel;
-        let text = std::str::from_utf8(found.content).map_err(|_| {
+    pub(super) fn find(file: &CodeFile<'_>, names: &str) -> FileResult<Self> {
+        let (rel, content) = (file.rel, file.content);
+        let text = std::str::from_utf8(content).map_err(|_| {
             refused(format!(
                 "`{rel}` is not UTF-8 text, so `{names}` cannot be looked for in it: name the file alone"
             ))
         })?;
-        let outline = outline(rel, text, found).map_err(|why| {
+        let outline = outline(rel, text, file.syntax).map_err(|why| {
             refused(format!(
                 "`{names}` cannot be looked for in `{rel}`: {why}. Name the file alone"
             ))
@@ -44,12 +53,12 @@ impl AddressedPart {
         }
         match outline.find(names) {
             Ok(at) => Ok(Self {
-                range: outline.scope(at, found.content),
+                range: outline.scope(at, content),
                 outline,
                 at,
             }),
             // Of a file that is not shown no name is told.
-            Err(_) if found.text().is_err() => Err(refused(format!(
+            Err(_) if !file.is_shown => Err(refused(format!(
                 "`{names}` does not name one definition in `{rel}`, whose content is not shown: name the file alone"
             ))),
             Err(error) => Err(not_there(rel.as_str(), names, &error, &outline)),
@@ -84,13 +93,9 @@ impl AddressedPart {
 ///
 /// # Errors
 /// Where they cannot be told.
-pub(super) fn outline(
-    rel: &RelPath,
-    text: &str,
-    found: &FoundFile<'_>,
-) -> Result<Outline, NoOutline> {
+pub(super) fn outline(rel: &RelPath, text: &str, syntax: &Syntax) -> Result<Outline, NoOutline> {
     let language = CodeLanguage::of(rel.as_str(), text).ok_or(NoOutline::NoLanguage)?;
-    Ok(found.syntax.outline(language, text)?)
+    Ok(syntax.outline(language, text)?)
 }
 
 /// The reason why the definitions of a file are not known.

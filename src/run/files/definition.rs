@@ -142,8 +142,8 @@ impl<'p, 'f> Put<'p, 'f> {
         let new = [&old[..self.at], self.text.as_bytes(), &old[self.end..]].concat();
         let rel = &self.found.file.rel;
         let text = String::from_utf8_lossy(&new);
-        let outline =
-            outline(rel, &text, self.found).map_err(|why| refused(format!("`{rel}`: {why}")))?;
+        let outline = outline(rel, &text, &self.found.syntax)
+            .map_err(|why| refused(format!("`{rel}`: {why}")))?;
         let before = &self.found.addressed().outline;
         if outline.error_count <= before.error_count {
             self.check_others(before, &outline)?;

@@ -198,7 +198,11 @@ fn verbatim_lines(text: &str, found: &FoundFile<'_>, place: Range<usize>) -> Has
     let old = found.content;
     let before = [&old[..place.start], b"\n"].concat();
     let whole = [&before, text.as_bytes(), b"\n", &old[place.end..]].concat();
-    let outline = outline(&found.file.rel, &String::from_utf8_lossy(&whole), found);
+    let outline = outline(
+        &found.file.rel,
+        &String::from_utf8_lossy(&whole),
+        &found.syntax,
+    );
     let strings = outline.map(|outline| outline.verbatim).unwrap_or_default();
     let line = |at: usize| memchr::memchr_iter(b'\n', &whole[before.len()..at]).count();
     let inside = strings

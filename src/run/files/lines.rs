@@ -4,9 +4,10 @@ use std::borrow::Cow;
 
 use serde_json::json;
 
-use super::edited::{Rewritten, file_text, rewrite};
+use super::edited::{Rewritten, rewrite};
 use super::left_out::{self, Use};
 use super::named_file::NamedFile;
+use super::overwritten::file_text;
 use super::{FileResult, definition, failed};
 use crate::edit::newline_at;
 use crate::reply::path::RelPath;

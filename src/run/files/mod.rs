@@ -17,6 +17,7 @@ mod moved;
 mod named;
 mod named_file;
 mod outlined;
+mod overwritten;
 mod paths;
 mod read;
 mod shown;
@@ -77,7 +78,7 @@ fn carry_out(action: &Action<'_>, files: &mut dyn ProjectFiles) -> FileResult {
             content,
             final_newline,
             only_new,
-        } => edited::overwrite(path, content, *final_newline, *only_new, files),
+        } => overwritten::overwrite(path, content, *final_newline, *only_new, files),
         Action::Move {
             path,
             to,

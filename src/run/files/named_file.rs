@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::path::PathBuf;
 
-use super::addressed::{AddressedPart, outline};
+use super::addressed::{AddressedPart, CodeFile, outline};
 use super::named::MeantPlace;
 use super::{FileResult, MOST_FILES, failed, named, refused};
 use crate::code::{Outline, address};
@@ -117,7 +117,13 @@ impl<'f> FoundFile<'f> {
     /// Finds the part that is meant, where the task names one.
     pub(super) fn with_part(mut self) -> FileResult<Self> {
         if let Some(names) = &self.file.names {
-            self.part = Some(AddressedPart::find(&self, names)?);
+            let file = CodeFile {
+                rel: &self.file.rel,
+                content: self.content,
+                is_shown: self.text().is_ok(),
+                syntax: &self.syntax,
+            };
+            self.part = Some(AddressedPart::find(&file, names)?);
         }
         Ok(self)
     }
@@ -190,7 +196,9 @@ impl<'f> FoundFile<'f> {
         let text = self.text().ok()?;
         match &self.part {
             Some(part) => Some(Cow::Borrowed(&part.outline)),
-            None => outline(&self.file.rel, text, self).ok().map(Cow::Owned),
+            None => outline(&self.file.rel, text, &self.syntax)
+                .ok()
+                .map(Cow::Owned),
         }
     }
 

@@ -113,7 +113,8 @@ impl ShownOutlines {
         let text = found
             .text()
             .map_err(|why| refused(why.to_string().trim_end()))?;
-        let outline = outline(&file.rel, text, &found).map_err(|why| refused(why.to_string()))?;
+        let outline =
+            outline(&file.rel, text, &found.syntax).map_err(|why| refused(why.to_string()))?;
         self.text += &section(&file.rel, &outline, self.style);
         self.definitions += outline.definitions.len();
         self.data.push(data(&file.rel, &outline));

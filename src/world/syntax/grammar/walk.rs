@@ -26,7 +26,7 @@ const SHOWN_KEYS: usize = 2;
 const MOST_SHOWN: usize = 300;
 
 thread_local! {
-    /// The parser of the text before.
+    // The parser of the text before.
     static PARSER: Cell<Option<Parser>> = const { Cell::new(None) };
 }
 
