@@ -2,7 +2,6 @@
 
 use clada::reply::dialect::{Dialect, Dialects};
 use clada::reply::scan::scan_for;
-use clada::reply::task::LineNumbers;
 use clada::report::wording;
 
 /// Scans a text for some dialects.
@@ -11,7 +10,6 @@ pub fn scan(data: &[u8], dialects: &[Dialect]) {
         return;
     };
     let found = scan_for(text, dialects.iter().copied().collect::<Dialects>());
-    let mut lines = LineNumbers::new(text);
     let mut end = 0;
     for batch in &found.batches {
         assert!(dialects.contains(&batch.dialect));
