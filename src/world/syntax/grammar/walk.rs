@@ -381,8 +381,10 @@ impl<'t> Walk<'t> {
         {
             return;
         }
-        let outer = node.parent().map_or("", |outer| outer.kind());
-        if outer.contains("string") {
+        let around = node.parent();
+        let outer = around.map_or("", |outer| outer.kind());
+        let is_stripped = |it: Node<'_>| is_stripped_heredoc(self.source.slice(&it.byte_range()));
+        if outer.contains("string") || is_stripped(node) || around.is_some_and(is_stripped) {
             return;
         }
         let is_said = outer == "expression_statement";
@@ -412,4 +414,13 @@ impl<'t> Walk<'t> {
             .filter(|(_, count)| *count > 0)
             .map(|(name, count)| (name.to_owned(), count))
     }
+}
+
+/// True for a here-document of which bash takes the tabs away at the beginning of each line, where its end stands behind blanks. It
+/// was written with tabs, then, and a chat page made blanks of them: they are indentation like any other.
+fn is_stripped_heredoc(text: &str) -> bool {
+    let end = text.lines().next_back().unwrap_or_default();
+    text.starts_with("<<-")
+        && end.starts_with([' ', '\t'])
+        && end.trim_start_matches('\t').starts_with(' ')
 }
