@@ -38,12 +38,16 @@ impl NodeKinds {
             let is_named = language.node_kind_is_named(id);
             let is_in = |kinds: &[&str]| is_named && kinds.contains(&kind);
             let words = ["string", "heredoc", "nowdoc"];
+            // Strings one behind the other, with code's own line ends between them.
+            let are_several = ["concatenated", "chained"]
+                .iter()
+                .any(|word| kind.starts_with(word));
             NodeKind {
                 is_name: is_in(grammar.names),
                 is_comment: is_in(grammar.comments),
                 is_attribute: is_in(grammar.attributes),
                 is_wrapper: is_in(grammar.wrappers),
-                is_string: is_named && words.iter().any(|word| kind.contains(word)),
+                is_string: is_named && !are_several && words.iter().any(|word| kind.contains(word)),
             }
         });
         Self(kinds.collect())

@@ -382,12 +382,11 @@ impl<'t> Walk<'t> {
             return;
         }
         let around = node.parent();
-        let outer = around.map_or("", |outer| outer.kind());
-        let is_stripped = |it: Node<'_>| is_stripped_heredoc(self.source.slice(&it.byte_range()));
-        if outer.contains("string") || is_stripped(node) || around.is_some_and(is_stripped) {
+        let is_inside = around.is_some_and(|outer| self.source.kinds.get(outer).is_string);
+        if is_inside || is_stripped_heredoc(self.source.slice(&range)) {
             return;
         }
-        let is_said = outer == "expression_statement";
+        let is_said = around.is_some_and(|outer| outer.kind() == "expression_statement");
         if !(is_said && self.outline.language == CodeLanguage::Python) {
             self.outline.verbatim.push(range);
         }
