@@ -422,7 +422,11 @@ fn unique(lines: &[&str], start: usize, end: usize) -> Option<(usize, usize)> {
         let (above, below) = (start.saturating_sub(more), (end + more).min(lines.len()));
         let stretch = &lines[above..below];
         let blank = stretch.iter().all(|line| line.trim().is_empty());
+        // At the end of a part, the line end before a blank line is there without it.
+        let end = stretch.strip_suffix(&[""]);
+        let is_at_end = end.is_some_and(|end| lines.ends_with(end) && below < lines.len());
         let once = !blank
+            && !is_at_end
             && lines
                 .windows(stretch.len())
                 .filter(|window| *window == stretch)
