@@ -22,8 +22,8 @@ pub struct LevelCosts {
 
 impl LevelCosts {
     /// True for a level that it can be lowered to: an outline may be lacking, or longer than the file.
-    fn has(&self, level: Option<ContextLevel>) -> bool {
-        level != Some(ContextLevel::Outline) || self.outline.is_some_and(|it| it < self.full)
+    fn has(&self, level: ContextLevel) -> bool {
+        level != ContextLevel::Outline || self.outline.is_some_and(|it| it < self.full)
     }
 
     /// The tokens at a level; 0 for nothing.
@@ -51,10 +51,9 @@ pub fn lower(files: &[FitFile], room: usize) -> Vec<Option<ContextLevel>> {
     let all = files.iter().zip(&levels);
     let mut cost: usize = all.map(|(file, level)| file.costs.at(*level)).sum();
     let steps = [
-        (ContextLevel::Full, Some(ContextLevel::Outline)),
-        (ContextLevel::Outline, Some(ContextLevel::Name)),
-        (ContextLevel::Full, Some(ContextLevel::Name)),
-        (ContextLevel::Name, None),
+        (ContextLevel::Full, ContextLevel::Outline),
+        (ContextLevel::Outline, ContextLevel::Name),
+        (ContextLevel::Full, ContextLevel::Name),
     ];
     for (from, to) in steps {
         for at in &order {
@@ -62,11 +61,17 @@ pub fn lower(files: &[FitFile], room: usize) -> Vec<Option<ContextLevel>> {
                 break;
             }
             let costs = files[*at].costs;
-            let (was, is) = (costs.at(Some(from)), costs.at(to));
+            let (was, is) = (costs.at(Some(from)), costs.at(Some(to)));
             if levels[*at] == Some(from) && costs.has(to) && is < was {
-                levels[*at] = to;
+                levels[*at] = Some(to);
                 cost -= was - is;
             }
+        }
+    }
+    // A file that costs no more than its name is still at its level.
+    for at in &order {
+        if cost > room {
+            cost -= files[*at].costs.at(levels[*at].take());
         }
     }
     // Where a large file went last, there is room for smaller ones again.
@@ -75,7 +80,7 @@ pub fn lower(files: &[FitFile], room: usize) -> Vec<Option<ContextLevel>> {
         let now = costs.at(levels[*at]);
         let fuller = ContextLevel::ALL.into_iter().filter(|it| *it >= level);
         let fuller = fuller.take_while(|it| levels[*at].is_none_or(|now| *it < now));
-        let mut fuller = fuller.filter(|it| *it == level || costs.has(Some(*it)));
+        let mut fuller = fuller.filter(|it| *it == level || costs.has(*it));
         let fits = fuller.find(|it| cost - now + costs.at(Some(*it)) <= room);
         if let Some(level) = fits {
             levels[*at] = Some(level);
@@ -130,6 +135,11 @@ mod tests {
         ] {
             assert_eq!(lower(&files, room), levels, "{room}");
         }
+    }
+
+    #[test]
+    fn a_file_as_cheap_as_its_name_is_left_out_too() {
+        assert_eq!(lower(&[file(0.0, 5, None)], 4), [None]);
     }
 
     #[test]
