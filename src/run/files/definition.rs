@@ -1,6 +1,5 @@
 //! Writes a definition anew, and adds to the end of one: nothing beside it is lost, and the file parses as well as before.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use serde_json::json;
@@ -65,12 +64,7 @@ pub(super) fn overwrite(
             put.keep(&lead, new);
             put.written()?;
         }
-        Ok(Rewritten {
-            shows: false,
-            message: (!said.is_empty()).then(|| said.join("; ")),
-            data: json!({ "path": rel.to_string(), "bytesWritten": put.text.len() }),
-            parts: put.parts(),
-        })
+        Ok(put.rewritten((!said.is_empty()).then(|| said.join("; "))))
     })
 }
 
@@ -100,12 +94,7 @@ pub(super) fn append(
         let text = in_line_ends(fitted?.trim_end(), newline);
         let put = Put::new(found, place.range, [newline, &text, &place.behind].concat());
         put.written()?;
-        Ok(Rewritten {
-            shows: false,
-            message: None,
-            data: json!({ "path": rel.to_string(), "bytesWritten": put.text.len() }),
-            parts: put.parts(),
-        })
+        Ok(put.rewritten(None))
     })
 }
 
@@ -127,13 +116,20 @@ impl<'p, 'f> Put<'p, 'f> {
         }
     }
 
-    fn parts(self) -> Vec<Cow<'f, [u8]>> {
+    /// The file as it is to be, and what is told of it.
+    fn rewritten(self, message: Option<String>) -> Rewritten<'f> {
         let old = self.found.content;
-        vec![
-            old[..self.at].into(),
-            self.text.into_bytes().into(),
-            old[self.end..].into(),
-        ]
+        let rel = self.found.file.rel.to_string();
+        Rewritten {
+            shows: false,
+            message,
+            data: json!({ "path": rel, "bytesWritten": self.text.len() }),
+            parts: vec![
+                old[..self.at].into(),
+                self.text.into_bytes().into(),
+                old[self.end..].into(),
+            ],
+        }
     }
 
     /// The definitions of the file as it would be. Refused where that parses worse than the file as it is.
