@@ -16,8 +16,9 @@ pub const PROJECT: &str = "clada.toml";
 pub const PASTE_QUIET: Duration = Duration::from_secs(2);
 /// The least text, in characters, that nobody types between two saves.
 pub const PASTE: usize = 200;
-/// The longest time that the write-back waits for the clipboard.
-pub const CLIPBOARD_PATIENCE: Duration = Duration::from_millis(300);
+/// The longest time that the write-back waits for the clipboard. Longer in a debug build, which is slow on a busy machine.
+pub const CLIPBOARD_PATIENCE: Duration =
+    Duration::from_millis(if cfg!(debug_assertions) { 3_000 } else { 300 });
 /// The time after which a batch is tried again that git could not save.
 pub const RETRY: Duration = Duration::from_secs(2);
 /// The time after which a batch is tried again whose `before` hook failed.

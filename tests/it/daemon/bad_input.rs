@@ -107,16 +107,16 @@ fn an_output_file_that_cannot_be_written_holds_up_nothing() {
         "{:?}",
         notes.results
     );
-    watching.wait_for("cannot write the output file");
-    assert_eq!(
+    // Once in the terminal, and once in the block of results that it shows there.
+    let told = || {
         watching
             .said()
             .matches("⚠ cannot write the output file")
-            .count(),
-        2,
-        "{}",
-        watching.said()
-    );
+            .count()
+    };
+    wait_until(|| told() >= 2, || watching.said());
+    watching.until_it_rests();
+    assert_eq!(told(), 2, "{}", watching.said());
     fs::remove_dir(project.path(OUTPUT)).expect("rmdir");
     save_by_rename(
         &project.path(NOTES),
