@@ -228,21 +228,23 @@ check_archive() {
 
 # Unpacks the archive. It must have nothing but files and folders, all of them in one folder.
 unpack() {
+    gzip -dc <"$work/$archive" >"$work/tar" 2>"$work/errors" || no_unpacking
+    rm -f -- "${work:?}/$archive"
     for how in t tv; do
-        tar "-${how}zf" "$work/$archive" >"$work/$how" 2>/dev/null || fail "$odd, it cannot be read: $again"
+        tar "-${how}f" "$work/tar" >"$work/$how" 2>"$work/errors" || no_unpacking
     done
     if grep -qv "^$(printf '%s' "$top" | sed 's/[.+]/\\&/g')/" "$work/t" || grep -Eq '(^|/)\.\.(/|$)' "$work/t"; then
         fail "$odd, it has a file outside its folder: $again"
     fi
     if grep -qv '^[-d]' "$work/tv"; then fail "$odd, it has a link or a device in it: $again"; fi
-    mkdir "$work/unpacked" || fail "cannot write to $to: is its disk full?"
-    tar -xzof "$work/$archive" -C "$work/unpacked" 2>"$work/errors" ||
-        fail "cannot unpack $archive, is the disk of $to full? $(head -n 1 "$work/errors")"
+    if ! mkdir "$work/unpacked" || ! tar -xof "$work/tar" -C "$work/unpacked" 2>"$work/errors"; then no_unpacking; fi
     unpacked=$work/unpacked/$top
     # Not every tar shows links among the kinds.
     [ -z "$(find "$unpacked" ! -type d ! \( -type f -links 1 \))" ] || fail "$odd, it has a link or a device in it: $again"
     [ -f "$unpacked/clada" ] || fail "$odd, it has no program: $again"
 }
+
+no_unpacking() { fail "cannot unpack $archive: is the disk of $to full? $(head -n 1 "$work/errors")"; }
 
 # Starts the new program once, on the disk where it will be, before anything depends on it.
 try_program() {
@@ -341,7 +343,7 @@ write_list() {
         cat "$data_work/kept" >>"$data_work/list"
 }
 
-# Puts all in its place. What was there is kept until the end, and `undo` brings it back.
+# Puts all in its place. What was there is kept until the end as a second name of the same file, and `undo` brings it back.
 replace_all() {
     replace "$data_work/list" "$list" "$data_work/old/list" || return
     number=0
@@ -361,14 +363,21 @@ replace() {
 }
 undo() {
     [ ! -f "$data_work/undo" ] || while IFS= read -r path && IFS= read -r old; do
-        if [ -f "$old" ]; then mv -f -- "$old" "$path"; else rm -f -- "$path"; fi
+        if [ ! -f "$old" ]; then
+            rm -f -- "$path"
+        elif ! cmp -s -- "$old" "$path" && ! mv -f -- "$old" "$path"; then
+            say "$path is lost, and $old is what it was: copy it back" >&2
+            is_needed=true
+        fi
     done <"$data_work/undo"
 }
 
 # Ends the work, however it ended.
 clean_up() {
     trap '' INT TERM HUP PIPE
+    is_needed=false
     $is_done || [ -z "$data_work" ] || undo
+    ! $is_needed || return
     for folder in "$work" "$data_work"; do
         [ -z "$folder" ] || rm -rf -- "$folder"
     done
