@@ -233,7 +233,7 @@ unpack() {
     for how in t tv; do
         tar "-${how}f" "$work/tar" >"$work/$how" 2>"$work/errors" || no_unpacking
     done
-    if grep -qv "^$(printf '%s' "$top" | sed 's/[.+]/\\&/g')/" "$work/t" || grep -Eq '(^|/)\.\.(/|$)' "$work/t"; then
+    if grep -qv "^$(printf '%s' "$top" | sed 's/[.+]/[&]/g')/" "$work/t" || grep -Eq '(^|/)\.\.(/|$)' "$work/t"; then
         fail "$odd, it has a file outside its folder: $again"
     fi
     if grep -qv '^[-d]' "$work/tv"; then fail "$odd, it has a link or a device in it: $again"; fi
@@ -265,9 +265,10 @@ $new"
     done
     while IFS= read -r folder; do
         [ -n "$folder" ] || continue
-        mkdir -- "$folder" 2>/dev/null || fail "cannot make the folder $folder: choose one that is yours with --to"
+        # First, since a signal may come between the two.
         made="$folder
 $made"
+        mkdir -- "$folder" 2>/dev/null || fail "cannot make the folder $folder: choose one that is yours with --to"
     done <<END
 $new
 END

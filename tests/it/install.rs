@@ -394,6 +394,20 @@ fn an_odd_release_changes_nothing() {
         assert_eq!(ended.err.lines().count(), 1, "{number}: {}", ended.err);
         assert!(tree(&project.home()) == before, "{number}: {told}");
     }
+    // Some programs show a link as if it were a file.
+    let blind = "PATH=/usr/bin:/bin\ncase $1 in -tvf) tar \"$@\" | sed s/^[lh]/-/ ;; *) exec tar \"$@\" ;; esac";
+    project.program("tar", blind);
+    let before = tree(&project.home());
+    for odd in ["odd-11", "odd-12"] {
+        let odd = project.path(odd);
+        let ended = install(&project, &["--from", odd.to_str().expect("UTF-8")]).exits(1);
+        assert!(
+            ended.err.contains("it has a link or a device in it"),
+            "{}",
+            ended.err
+        );
+        assert!(tree(&project.home()) == before);
+    }
     let broken = ["printf '#!/no/such/loader\\n' > $top/clada", "true"];
     let broken = small_release(&project, "broken", "0.2.0", broken);
     let ended = install(&project, &["--from", &broken]).exits(1);
