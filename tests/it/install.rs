@@ -159,6 +159,16 @@ fn it_installs_what_was_packed_also_over_a_clada_that_runs() {
     assert_eq!(tree(&home), BTreeMap::new());
 }
 
+/// A folder with nothing but what BusyBox has, as on a small system.
+fn only_busybox(project: &Project) -> PathBuf {
+    let bin = project.path("bin");
+    std::fs::create_dir(&bin).expect("mkdir");
+    let mut command = project.command("busybox");
+    command.args(["--install", "-s"]).arg(&bin);
+    Ended::of(command, "").exits(0);
+    bin
+}
+
 #[test]
 fn every_shell_installs_and_uninstalls() {
     let shells: [&[&str]; 4] = [
@@ -175,19 +185,7 @@ fn every_shell_installs_and_uninstalls() {
         let from = plain_release(&project, "0.1.0");
         let mut path = std::env::var_os("PATH").expect("PATH");
         if shell[0] == "busybox" {
-            // Nothing but what BusyBox has, as on a small system.
-            let bin = project.path("bin");
-            std::fs::create_dir(&bin).expect("mkdir");
-            let mut command = project.command("busybox");
-            Ended::of(
-                {
-                    command.args(["--install", "-s"]).arg(&bin);
-                    command
-                },
-                "",
-            )
-            .exits(0);
-            path = bin.into_os_string();
+            path = only_busybox(&project).into_os_string();
         }
         let run = |args: &[&str]| {
             let mut command = in_shell(&project, shell, args);
@@ -736,4 +734,147 @@ fn a_release_is_fetched_by_https_only() {
     let told = format!("cannot fetch {place}/SHA256SUMS: look at the message above, and try again");
     assert!(ended.err.contains(&told), "{}", ended.err);
     assert_eq!(tree(&project.home()), before);
+}
+
+/// The wget of BusyBox is not trusted with a download, and that of GNU is.
+#[test]
+fn without_curl_it_takes_the_wget_that_checks_certificates() {
+    if !installed("busybox") {
+        return;
+    }
+    let project = Project::new();
+    let from = plain_release(&project, "0.1.0");
+    let bin = only_busybox(&project);
+    let run = || {
+        let mut command = in_shell(&project, &["sh"], &["--from", "https://example.org/x/"]);
+        command.env("PATH", &bin);
+        Ended::of(command, "")
+    };
+    let told = "neither curl nor GNU wget is here: install curl, or fetch the archive and SHA256SUMS yourself";
+    let ended = run().exits(1);
+    assert!(ended.err.contains(told), "{}", ended.err);
+    assert_eq!(tree(&project.home()), BTreeMap::new());
+    std::fs::remove_file(bin.join("wget")).expect("remove");
+    let wget = format!("[ $1 = --help ] || cp {from}/${{5##*/}} \"$3\"");
+    project.program("wget", &wget);
+    std::fs::rename(project.home().join("bin/wget"), bin.join("wget")).expect("rename");
+    std::fs::remove_dir(project.home().join("bin")).expect("remove");
+    run().exits(0);
+    assert_eq!(files(&tree(&project.home())), INSTALLED);
+
+    std::fs::remove_file(bin.join("sha256sum")).expect("remove");
+    let ended = run().exits(1);
+    let told = "neither sha256sum nor shasum is here, and what is not checked is not installed: install one of them";
+    assert!(ended.err.contains(told), "{}", ended.err);
+}
+
+/// A system, its processor and its glibc, each with the archive that is for it or what is said.
+const MACHINES: [(&str, &str, &str, &str); 10] = [
+    (
+        "Linux",
+        "x86_64",
+        "2.35",
+        "/clada-0.1.0-x86_64-unknown-linux-gnu.tar.gz",
+    ),
+    (
+        "Linux",
+        "x86_64",
+        "3.0",
+        "/clada-0.1.0-x86_64-unknown-linux-gnu.tar.gz",
+    ),
+    (
+        "Linux",
+        "amd64",
+        "2.34",
+        "/clada-0.1.0-x86_64-unknown-linux-musl.tar.gz",
+    ),
+    (
+        "Linux",
+        "x86_64",
+        "",
+        "/clada-0.1.0-x86_64-unknown-linux-musl.tar.gz",
+    ),
+    (
+        "Linux",
+        "arm64",
+        "2.34",
+        "/clada-0.1.0-aarch64-unknown-linux-musl.tar.gz",
+    ),
+    (
+        "Darwin",
+        "arm64",
+        "",
+        "/clada-0.1.0-aarch64-apple-darwin.tar.gz",
+    ),
+    (
+        "Darwin",
+        "x86_64",
+        "",
+        "/clada-0.1.0-x86_64-apple-darwin.tar.gz",
+    ),
+    (
+        "Linux",
+        "riscv64",
+        "2.41",
+        "there is no build of clada for Linux on riscv64: releases are for Linux and macOS",
+    ),
+    (
+        "FreeBSD",
+        "amd64",
+        "",
+        "there is no build of clada for FreeBSD on amd64: releases are for Linux and macOS",
+    ),
+    (
+        "MINGW64_NT",
+        "x86_64",
+        "",
+        "there is no build of clada for Windows; it runs in WSL: releases are for Linux and macOS",
+    ),
+];
+
+#[test]
+fn each_machine_gets_its_own_archive() {
+    let project = Project::new();
+    let folder = project.path("release");
+    std::fs::create_dir(&folder).expect("mkdir");
+    let libcs = ["unknown-linux-gnu", "unknown-linux-musl", "apple-darwin"];
+    let names = ["x86_64", "aarch64"]
+        .map(|cpu| libcs.map(|libc| format!("clada-0.1.0-{cpu}-{libc}.tar.gz")));
+    let sum = "0".repeat(64);
+    let sums: String = names
+        .concat()
+        .iter()
+        .map(|name| format!("{sum}  {name}\n"))
+        .collect();
+    project.write("release/SHA256SUMS", sums);
+    let from = folder.to_str().expect("UTF-8");
+    for (system, machine, glibc, told) in MACHINES {
+        // The programs for glibc need its loader, which another processor has elsewhere.
+        if told.contains("linux-gnu") && !told.contains(std::env::consts::ARCH) {
+            continue;
+        }
+        project.program(
+            "uname",
+            &format!("case $1 in -s) echo {system} ;; *) echo {machine} ;; esac"),
+        );
+        let getconf = if glibc.is_empty() {
+            "exit 1".to_owned()
+        } else {
+            format!("echo glibc {glibc}")
+        };
+        project.program("getconf", &getconf);
+        let before = tree(&project.home());
+        let ended = install(&project, &["--from", from]).exits(1);
+        let is_right = if told.starts_with('/') {
+            ended.out.trim_end().ends_with(told)
+        } else {
+            ended.err.contains(told)
+        };
+        assert!(
+            is_right,
+            "{system} {machine} {glibc}: {}{}",
+            ended.out, ended.err
+        );
+        assert_eq!(tree(&project.home()), before);
+    }
 }
