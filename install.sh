@@ -45,7 +45,7 @@ checksum() {
 absolute() { case $1 in /*) printf '%s' "$1" ;; *) printf '%s' "$(pwd)/$1" ;; esac; }
 
 # A text as one word of a shell.
-quoted() { printf "'%s'" "$(printf '%s' "$1" | sed "s/'/'\\\\''/g")"; }
+quoted() { printf '%s' "$1" | sed "s/'/'\\\\''/g; 1s/^/'/; \$s/\$/'/"; }
 
 read_options() {
     version='' from='' to='' only_program=false uninstall=false
