@@ -47,6 +47,8 @@ mod guarded;
 mod harness;
 mod help;
 mod hooks;
+#[cfg(target_os = "linux")]
+mod install;
 mod lessons;
 mod log;
 mod logs;

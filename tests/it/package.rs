@@ -1,8 +1,14 @@
 //! What is made for packages: completions that real shells take, man pages that real programs read, the archive and the
 //! Debian package.
 
+#[cfg(target_os = "linux")]
+use std::collections::BTreeSet;
 use std::path::Path;
+#[cfg(target_os = "linux")]
+use std::path::PathBuf;
 use std::process::Command;
+#[cfg(target_os = "linux")]
+use std::sync::LazyLock;
 
 use clada::cli::topics::TOPICS;
 
@@ -247,6 +253,262 @@ fn the_archive_and_the_debian_package_have_all_that_belongs_in_them() {
     package(false);
     let again = std::fs::read(&archive).expect("archive");
     assert!(again == before, "the same program gives another archive");
+}
+
+/// The folder with the archive of the program of these tests and its SHA256SUMS. It is made once.
+#[cfg(target_os = "linux")]
+pub(crate) fn release() -> &'static Path {
+    static RELEASE: LazyLock<PathBuf> = LazyLock::new(|| {
+        let stage = Path::new(env!("CARGO_TARGET_TMPDIR")).join("release");
+        let mut command = Command::new(cases::root().join(".ci/package"));
+        command.args(["--fast", "--binary", env!("CARGO_BIN_EXE_clada"), "--stage"]);
+        run(command.arg(&stage));
+        stage.join("out")
+    });
+    &RELEASE
+}
+
+/// The names of the files that a SHA256SUMS lists, each with its checksum.
+#[cfg(target_os = "linux")]
+fn sums(folder: &Path) -> Vec<(String, String)> {
+    let text = std::fs::read_to_string(folder.join("SHA256SUMS")).expect("SHA256SUMS");
+    let lines = text
+        .lines()
+        .map(|line| line.split_once("  ").expect("two columns"));
+    lines
+        .map(|(sum, name)| (name.to_owned(), sum.to_owned()))
+        .collect()
+}
+
+#[cfg(target_os = "linux")]
+fn manifest() -> toml::Table {
+    let text = std::fs::read_to_string(cases::root().join("Cargo.toml")).expect("Cargo.toml");
+    text.parse().expect("TOML")
+}
+
+/// The templates for cargo-binstall, filled in as it does, name the archive and the program in it.
+#[test]
+#[cfg(target_os = "linux")]
+fn cargo_binstall_finds_the_archive_and_the_program_in_it() {
+    let package = &manifest()["package"];
+    let field = |name: &str| package[name].as_str().expect("text").to_owned();
+    let binstall = &package["metadata"]["binstall"];
+    let listed = sums(release());
+    let archive = &listed[0].0;
+    let version = field("version");
+    let target = archive.strip_prefix(&format!("clada-{version}-"));
+    let target = target.and_then(|rest| rest.strip_suffix(".tar.gz"));
+    let values = [
+        ("repo", field("repository")),
+        ("name", field("name")),
+        ("version", version.clone()),
+        ("target", target.expect("a name with its target").to_owned()),
+        ("bin", "clada".to_owned()),
+        ("binary-ext", String::new()),
+    ];
+    let fill = |name: &str| {
+        let template = binstall[name].as_str().expect("text").to_owned();
+        let filled = values.iter().fold(template, |text, (name, value)| {
+            text.replace(&format!("{{ {name} }}"), value)
+        });
+        assert!(!filled.contains('{'), "{filled}");
+        filled
+    };
+    let url = format!(
+        "{}/releases/download/v{version}/{archive}",
+        field("repository")
+    );
+    assert_eq!(fill("pkg-url"), url);
+    assert_eq!(binstall["pkg-fmt"].as_str(), Some("tgz"));
+    let mut list = Command::new("tar");
+    let listed = run(list.arg("-tzf").arg(release().join(archive)));
+    let program = fill("bin-dir");
+    assert!(
+        listed.lines().any(|line| line == program),
+        "{program} in {listed}"
+    );
+}
+
+/// What is published as a crate: all that the program is built from, and no tests.
+#[test]
+fn the_crate_has_the_source_and_no_tests() {
+    let mut command = Command::new(env!("CARGO"));
+    command.args(["package", "--list", "--offline", "--allow-dirty"]);
+    let listed = run(command.current_dir(cases::root()));
+    let named = [
+        "src/main.rs",
+        "src/lib.rs",
+        "config/clada.toml",
+        "docs/cml.md",
+        "launchd/clada.plist",
+    ];
+    for file in named.into_iter().chain([
+        "systemd/clada.service",
+        "LICENSE",
+        "README.md",
+        "Cargo.lock",
+    ]) {
+        assert!(
+            listed.lines().any(|line| line == file),
+            "{file} in {listed}"
+        );
+    }
+    let tops = ["src/", "config/", "docs/", "launchd/", "systemd/"];
+    let other = |line: &&str| line.contains('/') && !tops.iter().any(|top| line.starts_with(top));
+    assert_eq!(listed.lines().find(other), None);
+}
+
+/// Fills in the formula, the PKGBUILD and `install.sh` for a release that has the same program for all targets.
+#[test]
+#[cfg(target_os = "linux")]
+fn the_formulas_name_what_the_release_has() {
+    let project = Project::new();
+    let folder = project.path("release");
+    std::fs::create_dir(&folder).expect("mkdir");
+    let version = env!("CARGO_PKG_VERSION");
+    let workflow = cases::root().join(".github/workflows/release.yml");
+    let workflow = std::fs::read_to_string(workflow).expect("workflow");
+    let targets = workflow
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("- { target: "));
+    let targets: Vec<&str> = targets.filter_map(|rest| rest.split(',').next()).collect();
+    assert_eq!(targets.len(), 6, "{targets:?}");
+    let archive = release().join(&sums(release())[0].0);
+    for target in &targets {
+        // Each of them has a checksum of its own.
+        let mut text = std::fs::read(&archive).expect("archive");
+        text.extend(target.bytes());
+        std::fs::write(
+            folder.join(format!("clada-{version}-{target}.tar.gz")),
+            text,
+        )
+        .expect("write");
+    }
+    let formulas = || {
+        let mut command = Command::new(cases::root().join(".ci/formulas"));
+        command.arg(&folder).arg("https://example.org/a/clada/");
+        command.output().expect("formulas")
+    };
+    let said = String::from_utf8(formulas().stderr).expect("UTF-8");
+    let told = format!("PKGBUILD needs the checksum of clada-{version}.tar.gz, and ");
+    assert!(said.contains(&told), "{said}");
+    let mut command = Command::new(cases::root().join(".ci/package"));
+    run(command
+        .args(["--source", "--fast", "--stage"])
+        .arg(project.path("source")));
+    let source = format!("clada-{version}.tar.gz");
+    std::fs::copy(
+        project.path("source/out").join(&source),
+        folder.join(&source),
+    )
+    .expect("copy");
+    assert!(formulas().status.success());
+
+    run(Command::new("sha256sum")
+        .args(["--strict", "-c", "SHA256SUMS"])
+        .current_dir(&folder));
+    let sums = sums(&folder);
+    assert_eq!(sums.len(), 7);
+    let sum = |name: &str| {
+        &sums
+            .iter()
+            .find(|(found, _)| found == name)
+            .expect("listed")
+            .1
+    };
+    let formula = project.read("release/clada.rb");
+    let lines: Vec<&str> = formula.lines().map(str::trim).collect();
+    let mut named = BTreeSet::new();
+    for pair in lines.windows(2) {
+        let Some(url) = pair[0].strip_prefix("url \"") else {
+            continue;
+        };
+        let url = url.trim_end_matches('"').replace("#{version}", version);
+        let (place, name) = url.rsplit_once('/').expect("a path");
+        assert_eq!(
+            place,
+            format!("https://example.org/a/clada/releases/download/v{version}")
+        );
+        assert_eq!(pair[1], format!("sha256 \"{}\"", sum(name)));
+        named.insert(name.to_owned());
+    }
+    assert_eq!(named.len(), 4, "{named:?}");
+    let pkgbuild = project.read("release/PKGBUILD");
+    assert!(
+        pkgbuild.contains(&format!("\nsha256sums=('{}')\n", sum(&source))),
+        "{pkgbuild}"
+    );
+    assert!(
+        pkgbuild.contains(&format!("\npkgver={version}\n")),
+        "{pkgbuild}"
+    );
+    for text in [&formula, &pkgbuild] {
+        assert!(!text.contains("@") && !text.contains("template"), "{text}");
+    }
+    run(Command::new("bash").arg("-n").arg(folder.join("PKGBUILD")));
+    if installed("ruby") {
+        run(Command::new("ruby").arg("-c").arg(folder.join("clada.rb")));
+    }
+    let script = project.read("release/install.sh");
+    let line = "\nreleases='https://example.org/a/clada/releases/download'\n";
+    assert!(script.contains(line) && script.contains(&format!("\nrelease='{version}'\n")));
+    for target in targets {
+        let name = target.replace("x86_64-unknown", "$machine-unknown");
+        let is_known = script.contains(target)
+            || script.contains(&name)
+            || target.starts_with("aarch64-unknown");
+        assert!(is_known, "install.sh never looks for {target}");
+    }
+}
+
+/// A release is refused where its names disagree.
+#[test]
+fn a_release_has_one_version_and_one_address() {
+    let project = Project::new();
+    let of = |name: &str| std::fs::read_to_string(cases::root().join(name)).expect("file");
+    let version = env!("CARGO_PKG_VERSION");
+    let dated = format!("## [{version}] - 2026-01-01\n");
+    project
+        .write("Cargo.toml", of("Cargo.toml"))
+        .write("Cargo.lock", of("Cargo.lock"));
+    project.write(".ci/versions", of(".ci/versions"));
+    let refuses = |tag: &str, place: &str| {
+        let mut command = project.command("bash");
+        let output = command
+            .args([".ci/versions", tag, place])
+            .output()
+            .expect("bash");
+        String::from_utf8(output.stderr).expect("UTF-8")
+    };
+    let address = env!("CARGO_PKG_REPOSITORY");
+    let tag = format!("v{version}");
+    project.write("CHANGELOG.md", "## [Unreleased]\n");
+    let said = refuses(&tag, address);
+    assert!(said.contains("CHANGELOG.md has no line `## ["), "{said}");
+    project.write("CHANGELOG.md", dated);
+    assert_eq!(refuses(&tag, address), "");
+    let said = refuses("v9.9.9", address);
+    assert!(
+        said.contains(&format!(
+            "the tag is v9.9.9, and Cargo.toml has version {version}: "
+        )),
+        "{said}"
+    );
+    let said = refuses(&tag, "https://example.org/fork");
+    assert!(
+        said.contains("this repository is https://example.org/fork, and Cargo.toml says "),
+        "{said}"
+    );
+    let lock = of("Cargo.lock").replace(
+        "name = \"clada\"\nversion = \"",
+        "name = \"clada\"\nversion = \"9",
+    );
+    project.write("Cargo.lock", lock);
+    let said = refuses(&tag, address);
+    assert!(
+        said.contains("Cargo.lock has another version of clada than Cargo.toml, "),
+        "{said}"
+    );
 }
 
 /// Looks into the Debian package, and starts the program that is in it.

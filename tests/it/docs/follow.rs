@@ -47,6 +47,7 @@ pages! {
     dialects
     git
     guide
+    releasing
     runs
     settings
     troubleshooting
