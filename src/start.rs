@@ -1,7 +1,6 @@
 //! What a command starts with: the project folder, its files and their lock, the signals that stop it, a runtime.
 
 use std::io;
-use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
 use tokio::runtime::Runtime;
@@ -11,6 +10,7 @@ use tokio::sync::watch as channel;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use crate::settings::places::{Folders, WATCHED_LOCKS};
+use crate::world::attendant::attend;
 use crate::world::lock::{Lock, Occupant};
 use crate::world::scarce;
 
@@ -88,27 +88,14 @@ pub(crate) async fn lock_root(
 
 /// Returns a runtime that waits for events on this thread.
 pub(crate) fn runtime() -> io::Result<Runtime> {
-    check_files()?;
+    scarce::check_files()?;
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
 }
 
-/// Checks that this process can open as many files as tokio needs at its start: without the last ones it panics.
-pub(crate) fn check_files() -> io::Result<()> {
-    drop([
-        UnixStream::pair()?,
-        UnixStream::pair()?,
-        UnixStream::pair()?,
-    ]);
-    Ok(())
-}
-
 /// Returns a flag that becomes true at Ctrl-C, SIGTERM or SIGHUP (not under `nohup`); at the second signal the process exits at
 /// once.
-///
-/// A thread of its own handles the signals: the thread that does the work also blocks in places (a write-back, git's locks), and
-/// could not be interrupted there.
 ///
 /// SIGIO gets a handler too: clada uses leases to learn whether another program is writing, and the system's signal about a
 /// broken lease would kill the process. Commands do not inherit a handler, but would inherit an ignored signal.
@@ -128,41 +115,33 @@ pub(crate) fn signals(reload: Option<channel::Sender<u64>>) -> io::Result<channe
     let outlives = ignores_hangup();
     let had_terminal = has_terminal() && !outlives;
     let (stop, stopped) = channel::channel(false);
-    check_files()?;
-    scarce::check_thread()?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_io()
-        .build()?;
-    let of_this_thread = runtime.enter();
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut hangup = signal(SignalKind::hangup())?;
-    let io = signal(SignalKind::io())?;
-    drop(of_this_thread);
-    let listen = async move {
-        let _io = io;
-        loop {
-            tokio::select! {
-                _ = interrupt.recv() => {}
-                _ = terminate.recv() => {}
-                _ = hangup.recv() => {
-                    if let Some(reload) = reload.as_ref().filter(|_| !had_terminal || has_terminal()) {
-                        reload.send_modify(|times| *times += 1);
-                        continue;
-                    }
-                    if outlives {
-                        continue;
+    attend(move || {
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        let mut terminate = signal(SignalKind::terminate())?;
+        let mut hangup = signal(SignalKind::hangup())?;
+        let io = signal(SignalKind::io())?;
+        Ok(async move {
+            let _io = io;
+            loop {
+                tokio::select! {
+                    _ = interrupt.recv() => {}
+                    _ = terminate.recv() => {}
+                    _ = hangup.recv() => {
+                        if let Some(reload) = reload.as_ref().filter(|_| !had_terminal || has_terminal()) {
+                            reload.send_modify(|times| *times += 1);
+                            continue;
+                        }
+                        if outlives {
+                            continue;
+                        }
                     }
                 }
+                if stop.send_replace(true) {
+                    std::process::exit(130);
+                }
             }
-            if stop.send_replace(true) {
-                std::process::exit(130);
-            }
-        }
-    };
-    std::thread::Builder::new()
-        .name("signals".to_owned())
-        .spawn(move || runtime.block_on(listen))?;
+        })
+    })?;
     Ok(stopped)
 }
 

@@ -1,10 +1,12 @@
 //! The outside world: one file for each outside thing. These files do not know each other.
 //!
-//! Some are parts that others stand on: [`scarce`], under what may get no thread or open no file, [`attributes`] and [`lease`],
+//! Some are parts that others stand on: [`scarce`], under what may get no thread or open no file, [`attendant`], under what
+//! hears of something now and then, [`attributes`] and [`lease`],
 //! under [`note_file`] and whatever else replaces files, [`folder`], under these and [`output_file`], [`hurry`], under what
 //! waits for other programs, [`sandbox`], under [`shell`], [`programs`], under what runs any outside the fence, [`state`], under
 //! what keeps something, [`compare`], [`process`] and [`ownership`]. [`survivors`] hears of [`shell`] what could not be ended.
 
+pub mod attendant;
 pub mod attributes;
 pub mod chat;
 pub mod chat_keys;

@@ -2,6 +2,7 @@
 //! to have more. Owns none of it.
 
 use std::io;
+use std::os::unix::net::UnixStream;
 use std::thread;
 
 use rustix::process::{Resource, getrlimit};
@@ -52,6 +53,19 @@ pub fn shortfall() -> Option<String> {
              for a service `LimitNOFILE=`)"
         )
     })
+}
+
+/// Checks that this process can open as many files as tokio needs at its start: without the last ones it panics.
+///
+/// # Errors
+/// Where it cannot.
+pub fn check_files() -> io::Result<()> {
+    drop([
+        UnixStream::pair()?,
+        UnixStream::pair()?,
+        UnixStream::pair()?,
+    ]);
+    Ok(())
 }
 
 /// Tries if a thread can be had now, for what panics or waits in vain where it gets none.

@@ -2,13 +2,18 @@
 //! can enter. A question is a line, an answer is all that follows. Knows neither of them.
 
 use std::fs::{self, Permissions};
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::{UnixListener, UnixStream as Asking};
 use std::path::{Path, PathBuf};
-use std::thread;
 use std::time::Duration;
 
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::UnixStream;
+use tokio::task::AbortHandle;
+use tokio::time::{sleep, timeout};
+
+use crate::world::attendant::attend;
 use crate::world::state;
 
 /// The longest wait of either side for the other's next word.
@@ -24,16 +29,17 @@ const PAUSE: Duration = Duration::from_millis(50);
 #[derive(Debug)]
 pub struct Socket {
     path: PathBuf,
+    served: Option<AbortHandle>,
 }
 
 impl Socket {
-    /// Answers questions on a thread of its own, in the first of these folders where that can be.
+    /// Answers questions from now on, in the first of these folders where that can be. `answer` must not block.
     ///
     /// # Errors
     /// Where it can be in none.
     pub fn serve(
         folders: &[PathBuf],
-        answer: impl Fn(&str) -> String + Send + 'static,
+        answer: impl Fn(&str) -> String + Send + Sync + 'static,
     ) -> io::Result<Self> {
         let mut bound = Err(io::ErrorKind::NotFound.into());
         for folder in folders {
@@ -43,26 +49,35 @@ impl Socket {
             }
         }
         let (listener, path) = bound?;
-        let socket = Self { path };
-        let serve = move || {
-            for stream in listener.incoming() {
-                let answered = stream.and_then(|stream| reply(&stream, &answer));
-                if let Err(error) = answered {
-                    tracing::debug!(%error, "cannot answer a status request");
-                    // Without an open file to be had this would be so again at once.
-                    thread::sleep(PAUSE);
+        listener.set_nonblocking(true)?;
+        let served = attend(move || {
+            let listener = tokio::net::UnixListener::from_std(listener)?;
+            Ok(async move {
+                loop {
+                    let answered = match listener.accept().await {
+                        Ok((stream, _)) => reply(stream, &answer).await,
+                        Err(error) => Err(error),
+                    };
+                    if let Err(error) = answered {
+                        tracing::debug!(%error, "cannot answer a status request");
+                        // Without an open file to be had this would be so again at once.
+                        sleep(PAUSE).await;
+                    }
                 }
-            }
-        };
-        thread::Builder::new()
-            .name("status".to_owned())
-            .spawn(serve)?;
+            })
+        });
+        // The name goes with it where nobody answers.
+        let mut socket = Self { path, served: None };
+        socket.served = Some(served?);
         Ok(socket)
     }
 }
 
 impl Drop for Socket {
     fn drop(&mut self) {
+        if let Some(served) = &self.served {
+            served.abort();
+        }
         let _ = fs::remove_file(&self.path);
     }
 }
@@ -83,13 +98,21 @@ fn bind(folder: &Path) -> io::Result<(UnixListener, PathBuf)> {
 }
 
 /// Answers one question. Who asks and then says nothing holds up the others for a moment only.
-fn reply(stream: &UnixStream, answer: &impl Fn(&str) -> String) -> io::Result<()> {
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
-    let mut question = String::new();
-    BufReader::new(stream.take(QUESTION)).read_line(&mut question)?;
-    let mut stream = stream;
-    stream.write_all(answer(question.trim_end()).as_bytes())
+async fn reply(
+    mut stream: UnixStream,
+    answer: &(impl Fn(&str) -> String + Sync),
+) -> io::Result<()> {
+    let answered = async {
+        let (asks, mut hears) = stream.split();
+        let mut question = String::new();
+        BufReader::new(asks.take(QUESTION))
+            .read_line(&mut question)
+            .await?;
+        hears
+            .write_all(answer(question.trim_end()).as_bytes())
+            .await
+    };
+    timeout(PATIENCE, answered).await?
 }
 
 /// Asks all running clada processes of this user; returns the answers with their process ids. Removes sockets that nobody
@@ -118,7 +141,7 @@ pub fn ask(folders: &[PathBuf], question: &str) -> Vec<(u32, io::Result<String>)
 }
 
 fn put(path: &Path, question: &str) -> io::Result<String> {
-    let mut stream = UnixStream::connect(path)?;
+    let mut stream = Asking::connect(path)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     writeln!(stream, "{question}")?;

@@ -23,8 +23,12 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::{Duration, Instant};
+#[cfg(target_os = "linux")]
+use tokio::io::{Interest, unix::AsyncFd};
 use tokio::sync::Notify;
 
+#[cfg(target_os = "linux")]
+use super::attendant::attend;
 use super::locked::locked;
 use super::scarce;
 
@@ -443,33 +447,30 @@ impl Drop for Watcher {
 /// `notify` passes over the event of a file system that goes, and also the same one at the same place is not watched after that.
 #[cfg(target_os = "linux")]
 fn tell_of_mounts(told: &Arc<Mutex<Subscriptions>>) {
-    use rustix::event::{PollFd, PollFlags, poll};
     let told = Arc::downgrade(told);
+    let telling = attend(move || {
+        let table = std::fs::File::open("/proc/self/mountinfo")?;
+        #[expect(unsafe_code, reason = "tokio wants a promise that the file stays open")]
+        // SAFETY: a `File` has one descriptor, and is open until it is dropped, which the `AsyncFd` does.
+        let table = unsafe { AsyncFd::register_with_interest(table, Interest::PRIORITY) }?;
+        Ok(async move {
+            while let Ok(mut changed) = table.ready(Interest::PRIORITY).await {
+                changed.clear_ready();
+                let Some(told) = told.upgrade() else {
+                    return;
+                };
+                let mut told = locked(&told);
+                for directions in told.values_mut() {
+                    directions.directory = None;
+                }
+                tell_all(&mut told, Signal::Lost);
+            }
+        })
+    });
     // Where there is no such table nothing tells.
-    let Ok(table) = std::fs::File::open("/proc/self/mountinfo") else {
-        return;
-    };
-    let tell = move || {
-        let mut table = [PollFd::new(&table, PollFlags::PRI)];
-        loop {
-            match poll(&mut table, None) {
-                Err(rustix::io::Errno::INTR) => continue,
-                Err(_) => return,
-                Ok(_) => {}
-            }
-            let Some(told) = told.upgrade() else {
-                return;
-            };
-            let mut told = locked(&told);
-            for directions in told.values_mut() {
-                directions.directory = None;
-            }
-            tell_all(&mut told, Signal::Lost);
-        }
-    };
-    let _ = std::thread::Builder::new()
-        .name("mounts".into())
-        .spawn(tell);
+    if let Err(error) = telling {
+        tracing::debug!(%error, "cannot watch what is mounted");
+    }
 }
 
 /// Returns the signal that an event is for these places, if it is any.

@@ -2,7 +2,7 @@
 
 #![cfg(target_os = "linux")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::time::Duration;
 
@@ -72,6 +72,25 @@ fn nothing_wakes_it_up() {
     assert!(woken.is_empty(), "{woken:?} {}", watching.said());
     let kb = memory(&watching);
     assert!(kb < 40_000, "{kb} kB, even for a debug build");
+}
+
+#[test]
+fn what_waits_shares_a_thread() {
+    let project = Project::with_git();
+    let watching = project.watch([]);
+    watching.until_it_rests();
+    let names = || -> BTreeSet<String> {
+        let threads = fs::read_dir(format!("/proc/{}/task", watching.pid())).expect("threads");
+        // A thread of the start may end between the two.
+        let name = |thread: fs::DirEntry| fs::read_to_string(thread.path().join("comm")).ok();
+        let names = threads.filter_map(|thread| name(thread.expect("thread")));
+        names.map(|name| name.trim_end().to_owned()).collect()
+    };
+    let usual = ["attendant", "clada", "clipboard", "notify-rs inoti"];
+    wait_until(
+        || names().iter().eq(usual),
+        || format!("{:?} {}", names(), watching.said()),
+    );
 }
 
 /// Tokens are counted by a vocabulary of 30 MB.
