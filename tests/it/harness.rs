@@ -642,7 +642,23 @@ pub(crate) fn runs(pid: &str) -> bool {
     state.is_some_and(|state| !"ZX".contains(state))
 }
 
+/// Whether a process does anything any more, by what `ps` says of it.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn runs(pid: &str) -> bool {
+    let mut ps = Command::new("ps");
+    let said = ps.args(["-o", "stat=", "-p", pid.trim()]).output();
+    let state = String::from_utf8(said.expect("ps").stdout).expect("text");
+    !state.trim().is_empty() && !state.starts_with('Z')
+}
+
 impl Project {
+    /// Whether a process does anything any more that a command of this project calls by that number: it has no other one.
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn command_runs(&self, pid: &str) -> bool {
+        assert!(!pid.trim().is_empty(), "no number");
+        runs(pid)
+    }
+
     /// Whether a process does anything any more that a command of this project calls by that number: it may have numbers of its
     /// own.
     #[cfg(target_os = "linux")]

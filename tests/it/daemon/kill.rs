@@ -11,7 +11,8 @@ use rustix::process::Signal;
 use super::{NOTES, Notes, exec, lines, tick_newest, wait_for_results};
 use crate::chance::Chance;
 #[cfg(target_os = "linux")]
-use crate::harness::{Project, Watching, save_by_rename, skip, wait_until};
+use crate::harness::skip;
+use crate::harness::{Project, Watching, save_by_rename, wait_until};
 
 /// The longest time from a save, or from a start, to the kill.
 const LATEST: Duration = Duration::from_millis(80);

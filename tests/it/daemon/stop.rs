@@ -1,6 +1,9 @@
 //! A wish to stop that comes while clada waits for somebody else: it ends in time, and nothing is lost.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs;
+#[cfg(target_os = "linux")]
+use std::fs::{File, OpenOptions};
+#[cfg(target_os = "linux")]
 use std::io::Write;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};

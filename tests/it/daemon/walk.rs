@@ -9,8 +9,7 @@ use std::time::SystemTime;
 
 use rustix::process::Signal;
 
-use super::scarce::listed;
-use super::{END, exec_task, record};
+use super::{END, exec_task, listed, record};
 use crate::chance::Chance;
 use crate::harness::{Project, Watching, save_by_rename, wait_until};
 

@@ -77,6 +77,7 @@ fn ci_finds_the_readmes_test_command() {
 
 /// The page about commands says of each attempt to get out of the fence what the tests find.
 #[test]
+#[cfg(target_os = "linux")]
 fn the_table_of_attempts_is_that_of_the_tests() {
     use crate::sandbox::{ATTEMPTS, HEAD};
 
