@@ -32,6 +32,16 @@ pub fn this_program() -> PathBuf {
     }
 }
 
+/// Returns true if this process was started with SIGHUP ignored, as by `nohup`, and nothing has changed that.
+#[expect(unsafe_code, reason = "no crate at hand asks without a change")]
+pub fn ignores_hangup() -> bool {
+    // SAFETY: all zeros is a valid `sigaction`, whose fields are numbers and pointers.
+    let mut now: libc::sigaction = unsafe { std::mem::zeroed() };
+    // SAFETY: nothing is changed, and the answer goes into a value that outlives the call.
+    let asked = unsafe { libc::sigaction(libc::SIGHUP, std::ptr::null(), &mut now) };
+    asked == 0 && now.sa_sigaction == libc::SIG_IGN
+}
+
 /// Gives the memory that is free back to the system. glibc keeps what many small pieces were in, and a listener that rests is to be
 /// small; other libraries are left to themselves.
 pub fn give_back_memory() {
