@@ -13,6 +13,9 @@ use clada::cli::topics::Topic;
 
 use crate::cases;
 
+/// The page for those who try clada where no test runs. It is no topic of the help, and nobody can follow it here.
+const FOR_BUILDERS: &str = "macos";
+
 fn readme() -> String {
     std::fs::read_to_string(cases::root().join("README.md")).expect("README")
 }
