@@ -174,7 +174,7 @@ fn the_doctor_finds_what_is_wrong() {
         "⚠ has 66 of at most 128 MiB: move old replies into another file",
     );
     project.write(NOTES, "text");
-    let state = project.home().join(".local/state/clada");
+    let state = project.state_folder();
     std::fs::create_dir_all(&state).expect("mkdir");
     std::fs::write(state.join("ledger.db"), "no database, and not at all empty").expect("write");
     says(&project, 1, "ledger", "❌ is damaged");

@@ -192,13 +192,26 @@ impl Project {
         command
     }
 
+    /// The folder of the user's settings.
+    pub(crate) fn config_folder(&self) -> PathBuf {
+        self.own_folder(".config/clada")
+    }
+
+    /// The folder of what clada keeps between runs.
+    pub(crate) fn state_folder(&self) -> PathBuf {
+        self.own_folder(".local/state/clada")
+    }
+
+    /// A folder of clada's: macOS has one for all.
+    fn own_folder(&self, on_linux: &str) -> PathBuf {
+        let on_macos = "Library/Application Support/clada";
+        let is_macos = cfg!(target_os = "macos");
+        self.home().join(if is_macos { on_macos } else { on_linux })
+    }
+
     /// Writes the user's settings.
     pub(crate) fn configure(&self, settings: &str) {
-        let folder = match cfg!(target_os = "macos") {
-            true => "Library/Application Support/clada",
-            false => ".config/clada",
-        };
-        let folder = self.home().join(folder);
+        let folder = self.config_folder();
         std::fs::create_dir_all(&folder).expect("mkdir");
         std::fs::write(folder.join("config.toml"), settings).expect("write");
     }

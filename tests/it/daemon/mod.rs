@@ -65,7 +65,7 @@ fn listed(project: &Project, names: &[&str]) {
         format!("[[watch]]\nfile = {file:?}\nroot = {root:?}\n\n")
     };
     let list: String = names.iter().map(entry).collect();
-    let folder = project.home().join(".config/clada");
+    let folder = project.config_folder();
     std::fs::create_dir_all(&folder).expect("mkdir");
     std::fs::write(folder.join("watched.toml"), list).expect("write");
 }

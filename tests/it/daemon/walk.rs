@@ -302,7 +302,7 @@ impl Walk {
     }
 
     fn packets(&self) -> Vec<String> {
-        let folder = self.project.home().join(".local/state/clada/packets");
+        let folder = self.project.state_folder().join("packets");
         let folders = fs::read_dir(folder).expect("packets").flatten();
         let files =
             folders.flat_map(|folder| fs::read_dir(folder.path()).expect("packets").flatten());
