@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use rustix::process::Pid;
 
-/// A process, as Linux has it in its table.
+/// A process, as the system has it in its table.
 #[derive(Debug)]
 pub struct ProcessEntry {
     /// The name of its program.
@@ -14,13 +14,37 @@ pub struct ProcessEntry {
     pub is_dead: bool,
     /// The number of the process that it is below.
     pub parent: i32,
-    /// The time of its start, in ticks since the system was started: no other process with its number has the same.
+    /// The time of its start: no other process with its number has the same. Linux counts ticks since the system was started,
+    /// macOS microseconds since 1970.
     pub began: u64,
 }
 
 /// Returns the entry of a process; `None` where there is none, and where the system has no such table.
+#[cfg(not(target_os = "macos"))]
 pub fn look_up(pid: Pid) -> Option<ProcessEntry> {
     parse(&std::fs::read(format!("/proc/{pid}/stat")).ok()?)
+}
+
+/// Returns the entry of a process of this user; `None` where there is none.
+#[cfg(target_os = "macos")]
+#[expect(unsafe_code, reason = "no crate at hand asks for one process")]
+pub fn look_up(pid: Pid) -> Option<ProcessEntry> {
+    /// The word for a zombie, from the system's `sys/proc.h`.
+    const ZOMBIE: u32 = 5;
+    // SAFETY: all zeros is a valid `proc_bsdinfo`, which has only numbers.
+    let mut found: libc::proc_bsdinfo = unsafe { std::mem::zeroed() };
+    let size = size_of::<libc::proc_bsdinfo>() as libc::c_int;
+    let (pid, kind) = (pid.as_raw_pid(), libc::PROC_PIDTBSDINFO);
+    // SAFETY: the call writes as many bytes at most as `found` has, which outlives it.
+    let read = unsafe { libc::proc_pidinfo(pid, kind, 0, (&raw mut found).cast(), size) };
+    let name = found.pbi_comm.iter().map(|letter| *letter as u8);
+    let name: Vec<u8> = name.take_while(|letter| *letter != 0).collect();
+    (read == size).then(|| ProcessEntry {
+        name: String::from_utf8_lossy(&name).into_owned(),
+        is_dead: found.pbi_status == ZOMBIE,
+        parent: found.pbi_ppid as i32,
+        began: found.pbi_start_tvsec * 1_000_000 + found.pbi_start_tvusec,
+    })
 }
 
 /// The program that runs, to be started once more. Where its file was replaced by a newer one, this is still what runs.
@@ -55,8 +79,9 @@ pub fn give_back_memory() {
     }
 }
 
-/// Reads `PID (NAME) STATE …`, where the name may hold anything, also spaces and parentheses. The start is the 20th field behind
-/// it.
+/// Reads a line of Linux's table, `PID (NAME) STATE …`, where the name may hold anything, also spaces and parentheses. The start
+/// is the 20th field behind it.
+#[cfg(any(test, not(target_os = "macos")))]
 fn parse(stat: &[u8]) -> Option<ProcessEntry> {
     let stat = String::from_utf8_lossy(stat);
     let (start, rest) = stat.rsplit_once(')')?;
