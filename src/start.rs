@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::settings::places::{Folders, WATCHED_LOCKS};
 use crate::world::attendant::attend;
 use crate::world::lock::{Lock, Occupant};
-use crate::world::scarce;
+use crate::world::{process, scarce};
 
 /// Returns the root as it was given, or this folder, and its canonical path.
 pub(crate) fn find_root(given: Option<&Path>) -> Result<(PathBuf, PathBuf), Error> {
@@ -112,7 +112,7 @@ pub(crate) fn stop_and_reload() -> io::Result<(channel::Receiver<bool>, channel:
 
 pub(crate) fn signals(reload: Option<channel::Sender<u64>>) -> io::Result<channel::Receiver<bool>> {
     let has_terminal = || std::fs::File::open("/dev/tty").is_ok();
-    let outlives = ignores_hangup();
+    let outlives = process::ignores_hangup();
     let had_terminal = has_terminal() && !outlives;
     let (stop, stopped) = channel::channel(false);
     attend(move || {
@@ -143,13 +143,4 @@ pub(crate) fn signals(reload: Option<channel::Sender<u64>>) -> io::Result<channe
         })
     })?;
     Ok(stopped)
-}
-
-/// Returns whether clada was started with SIGHUP ignored, as by `nohup`.
-pub(crate) fn ignores_hangup() -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let ignored = ignored.and_then(|signals| u64::from_str_radix(signals.trim(), 16).ok());
-    // SIGHUP is the first signal, so the lowest bit.
-    ignored.is_some_and(|signals| signals & 1 == 1)
 }

@@ -7,6 +7,7 @@
 #![allow(clippy::print_stdout, reason = "its output is what a benchmark is for")]
 
 mod context;
+#[cfg(not(target_os = "macos"))]
 mod copied;
 mod git;
 mod listener;
@@ -25,6 +26,7 @@ type Group = (&'static str, fn(&mut dyn FnMut(Row)));
 
 const GROUPS: &[Group] = &[
     ("save to command", listener::saves),
+    #[cfg(not(target_os = "macos"))]
     ("copied reply", copied::round),
     ("idle", listener::idle),
     ("daemon", many::daemon),

@@ -308,8 +308,10 @@ fn ran<'w>(words: &'w [Word], stage: &Stage) -> Option<&'w str> {
 /// Returns true if a command takes what arrives as what it is to run, if it runs anything.
 fn takes(words: &[Word], arrived: &Arrived) -> bool {
     let is_in = |range| {
-        let mut words = words.get(range).into_iter().flatten();
-        words.any(|word: &Word| arrived.in_words.contains(&word.place))
+        let words: &[Word] = words.get(range).unwrap_or_default();
+        words
+            .iter()
+            .any(|word| arrived.in_words.contains(&word.place))
     };
     match Interpreter::of(words).map(|interpreter| interpreter.source) {
         None => true,

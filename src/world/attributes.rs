@@ -11,11 +11,19 @@ use std::ffi::{CStr, CString};
 use std::fmt;
 use std::io;
 use std::os::fd::AsFd;
+#[cfg(target_os = "macos")]
+use std::os::fd::BorrowedFd;
 
 use crate::world::ownership;
 
-/// The most bytes that Linux has for a list or a value.
+/// The most bytes that Linux has for a list or a value. On macOS a file with a longer one is not replaced.
 const MOST: usize = 64 * 1024;
+
+/// The error for an attribute that is not there.
+#[cfg(not(target_os = "macos"))]
+const MISSING: Errno = Errno::NODATA;
+#[cfg(target_os = "macos")]
+const MISSING: Errno = Errno::NOATTR;
 
 /// A group that could not be kept, by the groups' numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,6 +76,8 @@ pub fn copy(from: &impl AsFd, to: &impl AsFd) -> io::Result<Option<Regrouped>> {
             remove_one(to, &name)?;
         }
     }
+    #[cfg(target_os = "macos")]
+    copy_access_list(from, to)?;
     // Also after a change of owner, which may have taken bits off.
     if old.st_mode != new.st_mode || owner.is_some() || group.is_some() {
         let mode = match regrouped {
@@ -90,7 +100,7 @@ fn copy_one(from: impl AsFd, to: impl AsFd, name: &CStr) -> io::Result<()> {
     let value = match value(&from, name) {
         Ok(value) => value,
         // Taken away since the list was read.
-        Err(Errno::NODATA) => return Ok(()),
+        Err(MISSING) => return Ok(()),
         Err(error) => return Err(error.into()),
     };
     // What the system has set by itself is left alone: an equal label may be forbidden to set and needs no setting.
@@ -107,13 +117,45 @@ fn copy_one(from: impl AsFd, to: impl AsFd, name: &CStr) -> io::Result<()> {
 
 fn remove_one(from: impl AsFd, name: &CStr) -> io::Result<()> {
     match fs::fremovexattr(&from, name) {
-        Ok(()) | Err(Errno::NODATA | Errno::NOTSUP) => Ok(()),
+        Ok(()) | Err(MISSING | Errno::NOTSUP) => Ok(()),
         Err(error) => Err(error.into()),
     }
 }
 
+/// Tells if an attribute belongs to the system's policy. macOS sets these on new files by itself, and lets nobody else do so.
 fn is_policy(name: &CStr) -> bool {
-    name.to_bytes().starts_with(b"security.") || name.to_bytes().starts_with(b"trusted.")
+    const OF_MACOS: [&CStr; 3] = [
+        c"com.apple.macl",
+        c"com.apple.provenance",
+        c"com.apple.rootless",
+    ];
+    name.to_bytes().starts_with(b"security.")
+        || name.to_bytes().starts_with(b"trusted.")
+        || OF_MACOS.contains(&name)
+}
+
+/// Copies the access list, which is no attribute on macOS. An entry that a folder hands down stays with files of that folder.
+#[cfg(target_os = "macos")]
+#[expect(unsafe_code, reason = "no crate at hand has this call")]
+fn copy_access_list(from: BorrowedFd<'_>, to: BorrowedFd<'_>) -> io::Result<()> {
+    use std::os::fd::AsRawFd;
+    let nothing = std::ptr::null_mut();
+    // SAFETY: both descriptors are open, and without a state the call needs no memory of this process.
+    let copied = unsafe {
+        libc::fcopyfile(
+            from.as_raw_fd(),
+            to.as_raw_fd(),
+            nothing,
+            libc::COPYFILE_ACL,
+        )
+    };
+    match Errno::from_io_error(&io::Error::last_os_error()) {
+        _ if copied == 0 => Ok(()),
+        // A file system without access lists.
+        Some(Errno::NOTSUP) => Ok(()),
+        Some(error) => Err(error.into()),
+        None => Err(io::Error::other("the access list was not copied")),
+    }
 }
 
 fn names(file: impl AsFd) -> io::Result<Vec<CString>> {
@@ -207,7 +249,8 @@ mod tests {
         assert_eq!(value(&to, c"user.long").unwrap(), long);
     }
 
-    /// An access list as the system stores it: the owner, this other user, the group, the mask, all others.
+    /// An access list as Linux stores it: the owner, this other user, the group, the mask, all others.
+    #[cfg(target_os = "linux")]
     fn access_list(user: u32) -> Vec<u8> {
         const NOBODY: u32 = u32::MAX;
         let entries = [
@@ -257,8 +300,36 @@ mod tests {
     }
 
     #[test]
+    #[cfg(target_os = "macos")]
+    fn the_access_list_is_that_of_the_old_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let [from, to] = ["from", "to"].map(|name| dir.path().join(name));
+        for path in [&from, &to] {
+            std::fs::write(path, "").unwrap();
+        }
+        let run = |program: &str, args: &[&str], path: &std::path::Path| {
+            let mut command = std::process::Command::new(program);
+            let said = command.args(args).arg(path).output().unwrap();
+            assert!(said.status.success(), "{said:?}");
+            String::from_utf8(said.stdout).unwrap()
+        };
+        run("chmod", &["+a", "everyone deny delete"], &from);
+        copy(&File::open(&from).unwrap(), &File::create(&to).unwrap()).unwrap();
+        assert!(run("ls", &["-le"], &to).contains("everyone deny delete"));
+        // What is not in the old one goes.
+        run("chmod", &["-N"], &from);
+        copy(&File::open(&from).unwrap(), &File::create(&to).unwrap()).unwrap();
+        assert!(!run("ls", &["-le"], &to).contains("everyone deny delete"));
+    }
+
+    #[test]
     fn a_file_without_attributes_is_fine() {
-        let from = File::open("/proc/self/status").unwrap();
+        let plain = if cfg!(target_os = "linux") {
+            "/proc/self/status"
+        } else {
+            "/dev/null"
+        };
+        let from = File::open(plain).unwrap();
         let to = tempfile::tempfile().unwrap();
         copy(&from, &to).unwrap();
     }

@@ -81,7 +81,7 @@ fn run(project: &Project, reply: &str) -> Ended {
 
 /// How many atomic batches are not over.
 fn intents(project: &Project) -> usize {
-    let folder = project.home().join(".local/state/clada/atomic");
+    let folder = project.state_folder().join("atomic");
     let names = std::fs::read_dir(folder).into_iter().flatten();
     let names = names.map(|entry| entry.expect("entry").file_name());
     names
@@ -339,7 +339,7 @@ fn a_kill_is_taken_back_before_anything_is_undone_or_looked_at() {
         let before = all(&project);
         waiting(&project).stop(Signal::KILL);
         std::fs::remove_file(project.path("go")).expect("go");
-        let folder = project.home().join(".local/state/clada/atomic");
+        let folder = project.state_folder().join("atomic");
         let intent = std::fs::read_dir(folder).expect("folder");
         let intent = intent.flatten().next().expect("intent").path();
         let kept = std::fs::read(&intent).expect("read");

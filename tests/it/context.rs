@@ -772,11 +772,7 @@ fn what_may_not_be_shown_is_in_no_map() {
 
 /// The folder of the cache.
 fn cache(project: &Project) -> std::path::PathBuf {
-    let folder = match cfg!(target_os = "macos") {
-        true => "Library/Application Support/clada/code",
-        false => ".local/state/clada/code",
-    };
-    let mut entries = std::fs::read_dir(project.home().join(folder)).expect("a cache");
+    let mut entries = std::fs::read_dir(project.state_folder().join("code")).expect("a cache");
     entries.next().expect("a file").expect("an entry").path()
 }
 

@@ -1,13 +1,10 @@
 //! `clada doctor`: what it says of what is right and of what is not, and that it leaves everything as it was.
 
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::time::SystemTime;
 
-use crate::daemon::display::Xvfb;
 use crate::daemon::{NOTES, exec, wait_for_results};
 use crate::harness::{Project, save_by_rename};
 
@@ -177,7 +174,7 @@ fn the_doctor_finds_what_is_wrong() {
         "⚠ has 66 of at most 128 MiB: move old replies into another file",
     );
     project.write(NOTES, "text");
-    let state = project.home().join(".local/state/clada");
+    let state = project.state_folder();
     std::fs::create_dir_all(&state).expect("mkdir");
     std::fs::write(state.join("ledger.db"), "no database, and not at all empty").expect("write");
     says(&project, 1, "ledger", "❌ is damaged");
@@ -326,6 +323,11 @@ fn the_doctors_json_has_each_check() {
 #[test]
 #[cfg(target_os = "linux")]
 fn the_doctor_leaves_the_clipboard_as_it_was() {
+    use std::io::Write;
+    use std::process::{Command, Stdio};
+
+    use crate::daemon::display::Xvfb;
+
     let Some(xvfb) = Xvfb::start() else { return };
     let project = Project::new().on_display(xvfb.name());
     says(&project, 0, "display", &format!("✅ X11, {}", xvfb.name()));

@@ -192,13 +192,26 @@ impl Project {
         command
     }
 
+    /// The folder of the user's settings.
+    pub(crate) fn config_folder(&self) -> PathBuf {
+        self.own_folder(".config/clada")
+    }
+
+    /// The folder of what clada keeps between runs.
+    pub(crate) fn state_folder(&self) -> PathBuf {
+        self.own_folder(".local/state/clada")
+    }
+
+    /// A folder of clada's: macOS has one for all.
+    fn own_folder(&self, on_linux: &str) -> PathBuf {
+        let on_macos = "Library/Application Support/clada";
+        let is_macos = cfg!(target_os = "macos");
+        self.home().join(if is_macos { on_macos } else { on_linux })
+    }
+
     /// Writes the user's settings.
     pub(crate) fn configure(&self, settings: &str) {
-        let folder = match cfg!(target_os = "macos") {
-            true => "Library/Application Support/clada",
-            false => ".config/clada",
-        };
-        let folder = self.home().join(folder);
+        let folder = self.config_folder();
         std::fs::create_dir_all(&folder).expect("mkdir");
         std::fs::write(folder.join("config.toml"), settings).expect("write");
     }
@@ -642,7 +655,23 @@ pub(crate) fn runs(pid: &str) -> bool {
     state.is_some_and(|state| !"ZX".contains(state))
 }
 
+/// Whether a process does anything any more, by what `ps` says of it.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn runs(pid: &str) -> bool {
+    let mut ps = Command::new("ps");
+    let said = ps.args(["-o", "stat=", "-p", pid.trim()]).output();
+    let state = String::from_utf8(said.expect("ps").stdout).expect("text");
+    !state.trim().is_empty() && !state.starts_with('Z')
+}
+
 impl Project {
+    /// Whether a process does anything any more that a command of this project calls by that number: it has no other one.
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn command_runs(&self, pid: &str) -> bool {
+        assert!(!pid.trim().is_empty(), "no number");
+        runs(pid)
+    }
+
     /// Whether a process does anything any more that a command of this project calls by that number: it may have numbers of its
     /// own.
     #[cfg(target_os = "linux")]

@@ -412,5 +412,5 @@ fn without_a_known_notes_file_there_is_no_key() {
         "{}",
         refused.err
     );
-    assert!(!project.home().join(".local/state/clada/keys").exists());
+    assert!(!project.state_folder().join("keys").exists());
 }

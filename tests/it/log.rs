@@ -18,7 +18,7 @@ const SIGHT: SavedState<'_> = SavedState {
 };
 
 fn state(project: &Project) -> PathBuf {
-    project.home().join(".local/state/clada")
+    project.state_folder()
 }
 
 /// Begins a batch of an edit, a command and a move at that time.

@@ -2,6 +2,10 @@
 
 #![allow(clippy::print_stderr, reason = "a test that is skipped says so")]
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
+#![cfg_attr(
+    not(target_os = "linux"),
+    allow(dead_code, reason = "only tests on Linux use all of the harness")
+)]
 
 #[cfg(feature = "grammars")]
 mod addresses;
@@ -93,7 +97,6 @@ mod stale;
 mod subject;
 mod syntax;
 mod tail;
-#[cfg(target_os = "linux")]
 mod terminal;
 mod tidy;
 mod undo;

@@ -10,11 +10,7 @@ const UNTIL_RESUME: &str =
 const OFF: &str = "the clipboard is watched only if you set `clipboard.watch = true` in your settings, or with `clada watch --from-clipboard`\n";
 
 fn file(project: &Project) -> PathBuf {
-    let folder = match cfg!(target_os = "macos") {
-        true => "Library/Application Support/clada",
-        false => ".local/state/clada",
-    };
-    project.home().join(folder).join("pause.json")
+    project.state_folder().join("pause.json")
 }
 
 #[test]

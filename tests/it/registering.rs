@@ -354,11 +354,7 @@ fn a_command_that_clada_runs_registers_nothing() {
 fn a_wrong_entry_is_told_and_the_others_are_listed() {
     let project = Project::new();
     project.clada(["add", "n.md"]).exits(0);
-    let path = match cfg!(target_os = "macos") {
-        true => "Library/Application Support/clada/watched.toml",
-        false => ".config/clada/watched.toml",
-    };
-    let path = project.home().join(path);
+    let path = project.config_folder().join("watched.toml");
     let text = std::fs::read_to_string(&path).expect("list");
     std::fs::write(&path, format!("{text}\n[[watch]]\nfiel = '/x'\n")).expect("write");
     let listed = project.clada(["list"]).exits(1);
@@ -389,11 +385,7 @@ fn the_project_settings_speak_of_no_other_setting_than_the_shipped_ones() {
 
 /// The user's settings.
 fn settings(project: &Project) -> std::path::PathBuf {
-    let folder = match cfg!(target_os = "macos") {
-        true => "Library/Application Support/clada",
-        false => ".config/clada",
-    };
-    project.home().join(folder).join("config.toml")
+    project.config_folder().join("config.toml")
 }
 
 #[test]

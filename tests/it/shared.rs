@@ -74,7 +74,7 @@ fn sharing_that_is_meant_is_remembered_in_the_list() {
     project.write(NOTES, "notes\n");
     mode(&project.path(NOTES), 0o666);
     project.clada(["add", "--allow-shared", NOTES]).exits(0);
-    let list = project.home().join(".config/clada/watched.toml");
+    let list = project.config_folder().join("watched.toml");
     let list = fs::read_to_string(list).unwrap_or_default();
     if cfg!(target_os = "linux") {
         assert!(list.contains("shared = true"), "{list}");
@@ -272,7 +272,7 @@ fn the_state_folder_is_made_the_users_alone() {
         return;
     }
     let project = Project::new();
-    let state = project.home().join(".local/state/clada");
+    let state = project.state_folder();
     let shown = || state.metadata().unwrap().mode() & 0o777;
     project.clada_with(["run"], &exec("true")).exits(0);
     assert_eq!(shown(), 0o700);

@@ -1,13 +1,11 @@
 //! The process that parses code: what it may do, and what becomes of clada where it hangs, crashes or talks nonsense.
 
 use std::fs;
-use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::Path;
 
 use clada::code::CodeLanguage;
-use clada::world::syntax::{CodeError, PARSER, Syntax};
+use clada::world::syntax::{CodeError, Syntax};
 
 /// clada itself, as a process that parses.
 fn real() -> Syntax {
@@ -93,8 +91,11 @@ fn what_is_too_large_is_not_parsed() {
 #[cfg(target_os = "linux")]
 #[test]
 fn it_can_open_nothing_start_nothing_and_reach_nobody() {
+    use std::io::Write;
+    use std::process::{Command, Stdio};
+
     let mut parser = Command::new(env!("CARGO_BIN_EXE_clada"))
-        .arg(PARSER)
+        .arg(clada::world::syntax::PARSER)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
@@ -109,7 +110,7 @@ fn it_can_open_nothing_start_nothing_and_reach_nobody() {
     input.write_all(TEXT.as_bytes()).unwrap();
     let mut size = [0; 8];
     std::io::Read::read_exact(&mut parser.stdout.take().unwrap(), &mut size).unwrap();
-    let proc = PathBuf::from(format!("/proc/{}", parser.id()));
+    let proc = std::path::PathBuf::from(format!("/proc/{}", parser.id()));
     let status = fs::read_to_string(proc.join("status")).unwrap();
     let limits = fs::read_to_string(proc.join("limits")).unwrap();
     let has = |text: &str, words: &[&str]| {

@@ -114,7 +114,7 @@ fn a_program_that_got_the_number_of_a_killed_clada_is_not_taken_for_it() {
     let pid = listener.pid();
     save_by_rename(&project.path(NOTES), exec("sleep 600"));
     wait_for_results(&project, "⏳ running");
-    let state = project.home().join(".local/state/clada");
+    let state = project.state_folder();
     let files = |folder: &str| -> Vec<_> {
         let entries = std::fs::read_dir(state.join(folder)).expect("folder");
         entries.map(|entry| entry.expect("entry").path()).collect()

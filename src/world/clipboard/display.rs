@@ -70,6 +70,7 @@ pub(super) fn candidates(vars: &EnvMap, elsewhere: bool) -> Vec<EnvMap> {
 }
 
 /// This environment with the display of the user's desktop, wherever the user sits; `None` where no display is found.
+#[cfg(not(target_os = "macos"))]
 pub(crate) fn of_desktop(vars: &EnvMap) -> Option<EnvMap> {
     let mut displays = candidates(vars, false);
     let there = displays.iter().position(|vars| server(vars).is_some());

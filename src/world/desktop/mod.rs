@@ -64,7 +64,7 @@ impl Desktop {
 
 /// No click is told of.
 #[cfg(target_os = "macos")]
-type Clickable = ();
+type Clickable = Option<std::convert::Infallible>;
 
 /// The thread. That there is no desktop is logged once, until there is one.
 fn serve_all(mut waiting: Receiver<Notice>) {

@@ -370,7 +370,7 @@ mod tests {
         };
         let taken = Lock::take(dir.path(), "root", Path::new("/a"), &mut tell).await;
         drop(taken.expect("free"));
-        if cfg!(target_os = "linux") {
+        if cfg!(any(target_os = "linux", target_os = "macos")) {
             assert_eq!(
                 told,
                 [

@@ -150,7 +150,7 @@ impl NoteFile {
                 .map_err(failed(ReplaceStep::Store))?;
             attributes::copy(like, &file).map_err(failed(ReplaceStep::Keep))?;
             if durable {
-                file.sync_data().map_err(failed(ReplaceStep::Store))?;
+                store(&file).map_err(failed(ReplaceStep::Store))?;
             }
             Ok(())
         };
@@ -351,7 +351,7 @@ impl NoteFile {
         let fill = |text: &str| {
             file.write_all_at(text.as_bytes(), 0)?;
             file.set_len(text.len() as u64)?;
-            file.sync_data()
+            store(file)
         };
         if let Err(cause) = fill(&done.text) {
             let cause = self.cannot(ReplaceStep::Store, cause);
@@ -421,7 +421,7 @@ impl Rounds<'_> {
                     if displaced.is_some() {
                         // Not waited for before; a failure leaves the old text to the system's own time of writing.
                         let new = note.open(self.folder, &note.path);
-                        let _ = new.map(|file| file.map(|file| file.sync_data()));
+                        let _ = new.map(|file| file.map(|file| store(&file)));
                     }
                     let _ = self.folder.remove(&out);
                     self.discard(displaced);
@@ -533,4 +533,13 @@ enum Newer {
 
 fn holds_text(file: &File, text: &str) -> io::Result<bool> {
     Ok(file.metadata()?.len() == text.len() as u64 && compare::holds(file, text.as_bytes())?)
+}
+
+/// Brings a text to the disk. macOS can ask the disk to empty its own memory too, but not every network file system there can.
+fn store(file: &File) -> io::Result<()> {
+    let stored = file.sync_data();
+    if cfg!(target_os = "macos") && stored.is_err() {
+        return Ok(rustix::fs::fsync(file)?);
+    }
+    stored
 }

@@ -1,4 +1,6 @@
 //! The fence on macOS: `sandbox-exec` around the shell. Never run where this was written; its profile is tested as text.
+//!
+//! The system is asked once whether it takes such a profile: Apple documents none, and a fenced process may be refused another.
 
 use std::path::{Path, PathBuf};
 
@@ -7,19 +9,24 @@ use super::held;
 /// The devices that programs write to.
 const DEVICES: &str = r##"(literal "/dev/null") (literal "/dev/zero") (literal "/dev/random") (literal "/dev/urandom") (literal "/dev/tty") (literal "/dev/ptmx") (literal "/dev/dtracehelper") (subpath "/dev/fd") (regex #"^/dev/ttys[0-9]+$")"##;
 
+/// The ways to have something done outside by a process that is not fenced in: opening a file or program by the desktop,
+/// telling an application what to do, giving launchd a job, and another name for a file outside.
+const ESCAPES: &str =
+    "(deny lsopen)\n(deny appleevent-send)\n(deny job-creation)\n(deny file-link)\n";
+
 /// The profile for these trees and guarded paths. What comes last wins.
 fn profile(trees: &[PathBuf], guards: &[PathBuf], network: bool) -> String {
     let mut profile = format!(
-        "(version 1)\n(allow default)\n(deny signal)\n(allow signal (target same-sandbox))\n(deny file-write*)\n(allow file-write* {DEVICES})\n"
+        "(version 1)\n(allow default)\n(deny signal)\n(allow signal (target same-sandbox))\n{ESCAPES}(deny file-write*)\n(allow file-write* {DEVICES})\n"
     );
     for tree in trees {
-        profile += &format!("(allow file-write* (subpath {}))\n", quoted(tree));
+        profile += &format!("(allow file-write* file-link (subpath {}))\n", quoted(tree));
     }
     for guard in guards {
         for dir in held(guard, trees) {
             profile += &format!("(deny file-write-unlink (literal {}))\n", quoted(dir));
         }
-        profile += &format!("(deny file-write* (subpath {}))\n", quoted(guard));
+        profile += &format!("(deny file-write* file-link (subpath {}))\n", quoted(guard));
     }
     if !network {
         profile += "(deny network*)\n(allow network* (local unix-socket) (remote unix-socket))\n";
@@ -39,9 +46,10 @@ pub(super) use here::{prepare, stay_alone, support};
 
 #[cfg(target_os = "macos")]
 mod here {
-    use std::path::Path;
+    use std::path::{Path, PathBuf};
+    use std::process::{Command, Stdio};
 
-    use super::super::{Fence, SandboxError, Support, resolved};
+    use super::super::{self as sandbox, Fence, SandboxError, Support, resolved};
     use super::profile;
 
     const PROGRAM: &str = "/usr/bin/sandbox-exec";
@@ -56,7 +64,7 @@ mod here {
         fence: &Fence,
         _: &Path,
     ) -> Result<Option<Prepared>, SandboxError> {
-        if !Path::new(PROGRAM).exists() {
+        if sandbox::support().by.is_none() {
             return Ok(None);
         }
         let trees = fence.trees();
@@ -74,17 +82,31 @@ mod here {
     }
 
     pub(in super::super) fn support() -> Support {
-        let works = Path::new(PROGRAM).exists();
+        let lack = lack();
+        let works = lack.is_none();
         Support {
             by: works.then(|| "sandbox-exec".to_owned()),
             network: works,
             guards: works,
             alone: false,
-            lacks: if works {
-                Vec::new()
-            } else {
-                vec![format!("{PROGRAM} does not exist")]
-            },
+            lacks: lack.into_iter().collect(),
+        }
+    }
+
+    /// Runs a program that does nothing behind a profile with every rule that there may be. Returns why it did not run.
+    fn lack() -> Option<String> {
+        let all = [PathBuf::from("/private/tmp"), "/private/tmp/clada".into()];
+        let profile = profile(&all[..1], &all[1..], false);
+        let mut command = Command::new(PROGRAM);
+        command.args(["-p", &profile, "/usr/bin/true"]);
+        match command.stdin(Stdio::null()).output() {
+            Ok(ended) if ended.status.success() => None,
+            Ok(ended) => {
+                let said = String::from_utf8_lossy(&ended.stderr);
+                let said = said.lines().next().unwrap_or("it gave no reason");
+                Some(format!("{PROGRAM} refuses clada's rules ({said})"))
+            }
+            Err(error) => Some(format!("{PROGRAM} cannot be started ({error})")),
         }
     }
 }
@@ -101,13 +123,14 @@ mod tests {
         let place = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part}: {text}"));
         let order = [
             "(allow default)",
+            "(deny file-link)\n",
             "(deny file-write*)\n",
             r#"(literal "/dev/null")"#,
-            r#"(allow file-write* (subpath "/private/tmp"))"#,
-            r#"(allow file-write* (subpath "/p/a \"b\""))"#,
+            r#"(allow file-write* file-link (subpath "/private/tmp"))"#,
+            r#"(allow file-write* file-link (subpath "/p/a \"b\""))"#,
             r#"(deny file-write-unlink (literal "/p/a/.git"))"#,
-            r#"(deny file-write* (subpath "/p/a/.git/hooks"))"#,
-            r#"(deny file-write* (subpath "/p/a/clada.toml"))"#,
+            r#"(deny file-write* file-link (subpath "/p/a/.git/hooks"))"#,
+            r#"(deny file-write* file-link (subpath "/p/a/clada.toml"))"#,
         ];
         assert!(order.map(place).is_sorted(), "{text}");
         assert!(!text.contains("network"));

@@ -220,10 +220,16 @@ fn opened(path: &Path) -> io::Result<WritableTree> {
     if stat.st_mode & libc::S_IFMT == libc::S_IFLNK {
         return Err(io::Error::from_raw_os_error(libc::ELOOP));
     }
+    #[allow(
+        clippy::unnecessary_cast,
+        clippy::cast_sign_loss,
+        reason = "the types differ between systems"
+    )]
+    let id = (stat.st_dev as u64, stat.st_ino);
     Ok(WritableTree {
         path: path.to_owned(),
         descriptor: Arc::new(descriptor),
-        id: (stat.st_dev, stat.st_ino),
+        id,
     })
 }
 

@@ -8,12 +8,12 @@ mod systemd;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::process::getuid;
 use tempfile::NamedTempFile;
 use tokio::process::Command;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use crate::world::programs::{NoProgram, Programs};
 
@@ -22,6 +22,9 @@ const ANSWER: Duration = Duration::from_secs(10);
 
 /// The longest time that it may take to carry out an order: a service has its own time to begin and to end.
 const ORDER: Duration = Duration::from_secs(120);
+
+/// The pause between two questions whether an agent is gone.
+const ASKED_AGAIN: Duration = Duration::from_millis(100);
 
 /// clada as a service.
 #[derive(Debug)]
@@ -246,10 +249,23 @@ impl Service {
         };
         for (args, must) in steps {
             let (command, output) = self.call(&args, ORDER).await?;
+            if args.iter().any(|arg| arg == "bootout") {
+                self.until_forgotten().await?;
+            }
             if must && !output.status.success() {
                 let said = said(&output, String::from("it gave no reason"));
                 return Err(ServiceError::Failed { command, said });
             }
+        }
+        Ok(())
+    }
+
+    /// Waits until launchd has no agent of this name: it ends one in its own time, and refuses a new one until then.
+    async fn until_forgotten(&self) -> Result<(), ServiceError> {
+        let until = Instant::now() + ORDER;
+        let question = launchd::question(getuid().as_raw());
+        while self.call(&question, ANSWER).await?.1.status.success() && Instant::now() < until {
+            sleep(ASKED_AGAIN).await;
         }
         Ok(())
     }

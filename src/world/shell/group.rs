@@ -32,23 +32,25 @@ impl Family {
         output: [OwnedFd; 2],
         files: Option<Rlimit>,
     ) -> io::Result<Self> {
-        let (name, args) = launch.words.split_first().unzip();
+        let program = launch.program.as_os_str();
+        let (name, args) = match launch.words.split_first() {
+            Some((name, args)) => (name.as_os_str(), args),
+            None => (program, [].as_slice()),
+        };
         let mut command = if let Some(fence) = &launch.fence {
             let [first, rest @ ..] = &fence.prefix;
             let mut command = Command::new(first);
-            command.args(rest).arg(&launch.program);
+            command.args(rest).arg(program);
             command
         } else {
-            let mut command = Command::new(&launch.program);
-            command
-                .as_std_mut()
-                .arg0(name.unwrap_or(launch.program.as_os_str()));
+            let mut command = Command::new(program);
+            command.as_std_mut().arg0(name);
             command
         };
         let [out, err] = output;
         let stdin = launch.stdin.as_ref().map(|file| file.try_clone());
         command
-            .args(args.unwrap_or_default())
+            .args(args)
             .current_dir(&launch.dir)
             .env_clear()
             .envs(launch.env.iter().map(|(name, value)| (name, value)))

@@ -407,12 +407,19 @@ impl Drop for KeptFile {
 /// The limit of open files of each of clada's children, where clada itself may have more.
 static FILES: OnceLock<Rlimit> = OnceLock::new();
 
+/// The limit to ask for where the system names none: macOS has one all the same, and refuses a request for no limit.
+const MOST_FILES: Option<u64> = if cfg!(target_os = "macos") {
+    Some(10_240)
+} else {
+    None
+};
+
 /// Raises this process's limit of open files to what the system allows. Commands get the previous limit: some rely on a low
 /// one.
 pub fn allow_many_files() {
     let files = getrlimit(Resource::Nofile);
     let many = Rlimit {
-        current: files.maximum,
+        current: files.maximum.or(MOST_FILES),
         maximum: files.maximum,
     };
     match setrlimit(Resource::Nofile, many) {

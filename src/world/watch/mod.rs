@@ -192,6 +192,7 @@ impl Hub {
         {
             directions.directory = None;
         }
+        self.after_a_change();
         watched.map(|()| Some(directory))
     }
 
@@ -210,7 +211,16 @@ impl Hub {
             };
             if is_last && let Some(events) = &mut *events {
                 let _ = events.unwatch(path);
+                self.after_a_change();
             }
+        }
+    }
+
+    /// On macOS all directories have one stream of events, which begins anew with each change of what is watched: whatever
+    /// happened meanwhile is told nobody, so all are to look.
+    fn after_a_change(&self) {
+        if cfg!(target_os = "macos") {
+            tell_all(&mut self.told(), Signal::Changing);
         }
     }
 

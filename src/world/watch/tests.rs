@@ -1,9 +1,8 @@
 //! Checks each way of saving on real files and directories, and when to look. Never runs outside tests.
 
 use super::*;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::Write;
-use std::process::Command;
 use tokio::time::timeout;
 
 const LONG: Duration = Duration::from_secs(10);
@@ -56,7 +55,7 @@ async fn every_way_to_save_is_seen_to_be_over() {
             fs::rename(place.path("new"), place.notes()).unwrap();
         }),
         ("sed", |place| {
-            let done = Command::new("sed")
+            let done = std::process::Command::new("sed")
                 .args(["-i", "s/e/i/"])
                 .arg(place.notes())
                 .status();
@@ -148,7 +147,7 @@ async fn other_files_and_reading_give_no_signal() {
         fs::write(&other, "x").unwrap();
         fs::rename(&other, place.path("notes.md.swp")).unwrap();
         fs::read(place.notes()).unwrap();
-        drop(OpenOptions::new().read(true).open(place.notes()).unwrap());
+        drop(File::open(place.notes()).unwrap());
     }
     fs::read_dir(place.directory()).unwrap().count();
     // Events come in order, so when this one is here, those before it have been judged.

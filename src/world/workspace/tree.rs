@@ -9,7 +9,7 @@ use std::time::Instant;
 use cap_fs_ext::DirExt;
 use cap_std::fs::{Dir, DirEntry, MetadataExt};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
-use rustix::fs::{FileType, Mode, OFlags, open};
+use rustix::fs::{FileType, Mode, OFlags, RawMode, open};
 
 use super::disk::{Disk, kind, open_regular};
 use super::entry::io_error;
@@ -265,7 +265,7 @@ fn names(folder: &Dir) -> io::Result<Vec<(OsString, FileKind)>> {
 /// The word for what is neither a file nor a folder nor a link.
 fn oddity(folder: &Dir, name: &OsStr) -> Option<&'static str> {
     let found = folder.symlink_metadata(name).ok()?;
-    match FileType::from_raw_mode(found.mode()) {
+    match FileType::from_raw_mode(found.mode() as RawMode) {
         FileType::Fifo => Some("a pipe"),
         FileType::Socket => Some("a socket"),
         FileType::BlockDevice | FileType::CharacterDevice => Some("a device"),

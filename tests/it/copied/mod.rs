@@ -163,7 +163,7 @@ fn a_copied_reply_runs_and_its_results_take_its_place() {
     let counts = format!("copied replies count with the key {}", desk.key());
     assert!(said.contains(&counts), "{said}");
     watching.until_it_rests();
-    let kept = desk.project.home().join(".local/state/clada/copied");
+    let kept = desk.project.state_folder().join("copied");
     assert!(!kept.exists() || kept.read_dir().unwrap().next().is_none());
 }
 

@@ -26,7 +26,7 @@ fn a_reply_without_the_key_of_its_chat_is_told_of_and_does_not_run() {
         ),
     ] {
         // No more than one notification a minute is for these.
-        let kept = desk.project.home().join(".local/state/clada/refused.time");
+        let kept = desk.project.state_folder().join("refused.time");
         let _ = std::fs::remove_file(kept);
         desk.copy_to(&watching, &text);
         watching.wait_for(&format!("{said}: {paste}"));

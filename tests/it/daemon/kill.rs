@@ -11,7 +11,8 @@ use rustix::process::Signal;
 use super::{NOTES, Notes, exec, lines, tick_newest, wait_for_results};
 use crate::chance::Chance;
 #[cfg(target_os = "linux")]
-use crate::harness::{Project, Watching, save_by_rename, skip, wait_until};
+use crate::harness::skip;
+use crate::harness::{Project, Watching, save_by_rename, wait_until};
 
 /// The longest time from a save, or from a start, to the kill.
 const LATEST: Duration = Duration::from_millis(80);
@@ -696,7 +697,7 @@ fn what_could_not_be_noted_does_not_run_after_a_kill() {
     let project = Project::new();
     project.write(NOTES, "My notes.\n");
     let clada = project.watch(["--no-clipboard"]);
-    let ledger = project.home().join(".local/state/clada/ledger.db");
+    let ledger = project.state_folder().join("ledger.db");
     let ledger = rusqlite::Connection::open(ledger).expect("ledger");
     ledger.execute_batch("BEGIN IMMEDIATE").expect("lock");
     let other = "\n=== CLADA RESULTS ===\n1 ✅ exec date\n=== END ===\n\n";

@@ -18,7 +18,7 @@ impl Town {
     fn new() -> Self {
         let project = Project::new();
         // Where no session's folder is, sockets are in the state.
-        fs::create_dir_all(project.home().join(".config/clada")).expect("mkdir");
+        fs::create_dir_all(project.config_folder()).expect("mkdir");
         Self { project }
     }
 
@@ -33,10 +33,7 @@ impl Town {
             format!("[[watch]]\nfile = {file:?}\nroot = {root:?}\n\n")
         };
         let list: String = names.iter().map(entry).collect();
-        save_by_rename(
-            &self.project.home().join(".config/clada/watched.toml"),
-            list,
-        );
+        save_by_rename(&self.project.config_folder().join("watched.toml"), list);
     }
 
     fn build(&self, name: &str) {
@@ -290,10 +287,7 @@ fn notes_of_one_folder_take_turns_and_a_file_is_listened_on_once() {
         format!("[[watch]]\nfile = {file:?}\nroot = {root:?}\n\n")
     };
     let list: String = ["clada.md", "two.md", "again.md"].map(entry).concat();
-    save_by_rename(
-        &town.project.home().join(".config/clada/watched.toml"),
-        list,
-    );
+    save_by_rename(&town.project.config_folder().join("watched.toml"), list);
     let daemon = town.daemon();
     daemon.wait_for("` is already watched: this clada already has it");
     let long = exec("touch begun; until [ -e go ]; do sleep 0.02; done");
@@ -344,7 +338,7 @@ fn a_link_of_the_list_that_is_pointed_elsewhere_is_followed() {
         let target = town.project.path(&format!("diary/{day}.md"));
         let is_there = || {
             let held = clada::world::lock::Lock::held(
-                &town.project.home().join(".local/state/clada/locks"),
+                &town.project.state_folder().join("locks"),
                 &["file"],
             );
             held == [target.clone()]

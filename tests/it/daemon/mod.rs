@@ -57,6 +57,19 @@ pub(crate) fn reply(word: &str) -> String {
     format!("reply {word}:\n{}", exec(&record(word)))
 }
 
+/// A folder with notes and the list of the daemon's files.
+fn listed(project: &Project, names: &[&str]) {
+    let entry = |name: &&str| {
+        std::fs::create_dir_all(project.path(name)).expect("mkdir");
+        let (file, root) = (project.path(name).join(NOTES), project.path(name));
+        format!("[[watch]]\nfile = {file:?}\nroot = {root:?}\n\n")
+    };
+    let list: String = names.iter().map(entry).collect();
+    let folder = project.config_folder();
+    std::fs::create_dir_all(&folder).expect("mkdir");
+    std::fs::write(folder.join("watched.toml"), list).expect("write");
+}
+
 /// A watched file taken apart: its first line, the lines between the markers, the user's text.
 pub(crate) struct Notes {
     pub(crate) status: String,

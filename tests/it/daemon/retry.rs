@@ -393,7 +393,7 @@ fn a_batch_whose_tasks_are_forgotten_is_not_run_again() {
     save_by_rename(&project.path(NOTES), exec(&record("old")));
     wait_for_results(&project, "1 ✅");
     drop(watching);
-    let ledger = project.home().join(".local/state/clada/ledger.db");
+    let ledger = project.state_folder().join("ledger.db");
     let ledger = rusqlite::Connection::open(ledger).expect("ledger");
     let forget = "DELETE FROM task; UPDATE batch SET text = NULL";
     ledger.execute_batch(forget).expect("forget");

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, prlimit};
 
-use super::{NOTES, exec, lines, wait_for_results};
+use super::{NOTES, exec, lines, listed, wait_for_results};
 use crate::harness::{Ended, Project, Watching, save_by_rename, skip, wait_until};
 
 /// Has another limit hold for a process that runs; the one of before.
@@ -199,19 +199,6 @@ fn a_command_ends_with_a_message_where_there_is_not_enough() {
         assert!(!said.contains("panicked"), "{args:?}: {said}");
         assert_ne!(code, Some(0), "{args:?}: {said}");
     }
-}
-
-/// A folder with notes and the list of the daemon's files.
-pub(super) fn listed(project: &Project, names: &[&str]) {
-    let entry = |name: &&str| {
-        fs::create_dir_all(project.path(name)).expect("mkdir");
-        let (file, root) = (project.path(name).join(NOTES), project.path(name));
-        format!("[[watch]]\nfile = {file:?}\nroot = {root:?}\n\n")
-    };
-    let list: String = names.iter().map(entry).collect();
-    let folder = project.home().join(".config/clada");
-    fs::create_dir_all(&folder).expect("mkdir");
-    fs::write(folder.join("watched.toml"), list).expect("write");
 }
 
 /// The daemon in namespaces of its own, beside what a script does there. `None`, and a line that says so, where the system does

@@ -1,6 +1,9 @@
 //! A wish to stop that comes while clada waits for somebody else: it ends in time, and nothing is lost.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs;
+#[cfg(target_os = "linux")]
+use std::fs::{File, OpenOptions};
+#[cfg(target_os = "linux")]
 use std::io::Write;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -160,7 +163,7 @@ fn while_gits_lock_is_held_before_a_batch() {
     save_by_rename(&project.path(NOTES), &reply);
     // The first that it does for a batch is to take its own lock; then it finds git's, and waits for it for seconds.
     let begun = || {
-        let locks = fs::read_dir(project.home().join(".local/state/clada/locks"));
+        let locks = fs::read_dir(project.state_folder().join("locks"));
         let mut locks = locks.into_iter().flatten().flatten();
         locks.any(|lock| lock.file_name().to_string_lossy().starts_with("root-"))
     };

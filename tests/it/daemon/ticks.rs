@@ -3,10 +3,13 @@
 
 use std::fs;
 
+#[cfg(target_os = "linux")]
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::{END, NOTES, Notes, exec, exec_task, listen, ran, save, wait_for_results};
-use crate::harness::{Project, Watching, runs, save_by_rename, wait_until};
+#[cfg(target_os = "linux")]
+use crate::harness::runs;
+use crate::harness::{Project, Watching, save_by_rename, wait_until};
 
 const CHANGED: &str = "a tick is ignored if other text changes with it, as a reply may quote one: tick it again and change nothing else";
 const RAN: &str = "a tick made while a command or a hook runs is ignored: tick it again, or run `clada approve` or `clada retry`";

@@ -273,7 +273,7 @@ fn each_packet_can_be_had_again() {
     assert!(unknown.contains("`: find its number or id with `clada log`, or choose another notes file with `--file FILE`"), "{unknown}");
 
     // The last twenty are kept.
-    let packets = project.home().join(".local/state/clada/packets");
+    let packets = project.state_folder().join("packets");
     let mut folders = std::fs::read_dir(packets).expect("packets");
     let folder = folders.next().expect("a folder").expect("entry").path();
     let files = std::fs::read_dir(folder).expect("files").flatten();

@@ -9,8 +9,7 @@ use std::time::SystemTime;
 
 use rustix::process::Signal;
 
-use super::scarce::listed;
-use super::{END, exec_task, record};
+use super::{END, exec_task, listed, record};
 use crate::chance::Chance;
 use crate::harness::{Project, Watching, save_by_rename, wait_until};
 
@@ -303,7 +302,7 @@ impl Walk {
     }
 
     fn packets(&self) -> Vec<String> {
-        let folder = self.project.home().join(".local/state/clada/packets");
+        let folder = self.project.state_folder().join("packets");
         let folders = fs::read_dir(folder).expect("packets").flatten();
         let files =
             folders.flat_map(|folder| fs::read_dir(folder.path()).expect("packets").flatten());

@@ -7,14 +7,13 @@ use std::path::{Path, PathBuf};
 use clada::cli::topics::TOPICS;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
+use super::FOR_BUILDERS;
 use crate::cases;
 
 /// The longest sentence, in words.
 pub(crate) const LONGEST: usize = 30;
 /// The most lines of the README.
 const README_LINES: usize = 177;
-/// The pages for those who make clada. They are no topics of `clada help`, and the README does not name them.
-const OF_MAKERS: &[&str] = &["docs/releasing.md"];
 /// A page shows its first example within so many lines.
 const OPENING: usize = 25;
 
@@ -131,8 +130,8 @@ fn every_page_is_a_topic_that_the_readme_links_to() {
     let files = cases::markdown_files(&cases::root().join("docs"));
     let pages: BTreeSet<String> = files.iter().map(|path| name_of(path)).collect();
     let topics = TOPICS.iter().map(|topic| format!("docs/{}.md", topic.name));
-    let topics = topics.chain(OF_MAKERS.iter().map(|page| (*page).to_owned()));
-    assert_eq!(pages, topics.collect::<BTreeSet<_>>());
+    let apart = FOR_BUILDERS.iter().map(|name| format!("docs/{name}.md"));
+    assert_eq!(pages, topics.chain(apart).collect::<BTreeSet<_>>());
     let readme = read(&cases::root().join("README.md"));
     for topic in TOPICS {
         let line = format!("\n- [{0}](docs/{0}.md): {1}\n", topic.name, topic.about);

@@ -261,7 +261,7 @@ fn a_damaged_one_is_put_aside() {
 #[test]
 fn one_that_cannot_be_written_is_no_reason_to_run_nothing() {
     let project = Project::new();
-    let folder = project.home().join(".local/state/clada");
+    let folder = project.state_folder();
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join("snapshots"), "in the way").unwrap();
     let ended = run(&project, &[overwrite("a.txt", "one")]).exits(0);

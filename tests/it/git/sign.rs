@@ -142,7 +142,6 @@ fn what_cannot_be_signed_is_not_committed() {
 }
 
 #[test]
-#[cfg(target_os = "linux")]
 fn what_waits_for_a_passphrase_ends_with_clada() {
     let Some(project) = Project::begun_apart() else {
         return;

@@ -39,7 +39,7 @@ pub(super) fn saved(ended: &Ended) -> String {
 
 /// The private repositories of a project's user.
 pub(super) fn stores(project: &Project) -> Vec<PathBuf> {
-    let folder = project.home().join(".local/state/clada/snapshots");
+    let folder = project.state_folder().join("snapshots");
     let entries = std::fs::read_dir(folder).into_iter().flatten();
     let mut stores: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
     stores.sort();

@@ -46,7 +46,7 @@ const OUTSIDE: [&str; 9] = [
 ];
 
 /// A crate that stands for an outside thing, and the part of the source that may know it; two parts where both need it.
-const HOMES: [(&str, &str); 37] = [
+const HOMES: [(&str, &str); 38] = [
     ("arboard", "world/clipboard"),
     ("cap_fs_ext", "world/workspace/"),
     ("cap_std", "world/workspace/"),
@@ -67,6 +67,7 @@ const HOMES: [(&str, &str); 37] = [
     ("notify", "world/watch"),
     ("notify_debouncer_full", "world/watch"),
     ("notify_rust", "world/desktop"),
+    ("objc2", "world/clipboard/watching/"),
     ("objc2_app_kit", "world/clipboard/watching/"),
     ("pulldown_cmark", "cli/document|world/syntax/markdown"),
     ("quick_xml", "reply/cml/tag"),
@@ -87,7 +88,8 @@ const HOMES: [(&str, &str); 37] = [
 ];
 
 /// The parts of the world that its other parts may know: each is one thing that the system does, and knows no other part.
-const SHARED: [&str; 16] = [
+const SHARED: [&str; 17] = [
+    "attendant",
     "attributes",
     "clipboard::display",
     "compare",

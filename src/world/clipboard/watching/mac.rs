@@ -3,6 +3,7 @@
 use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 
+use objc2::rc::autoreleasepool;
 use objc2_app_kit::NSPasteboard;
 use rustix::event::{PollFd, PollFlags, poll};
 
@@ -23,8 +24,9 @@ struct MacEye {
     is_due: bool,
 }
 
-/// Opens the pasteboard.
+/// Opens the pasteboard. A process without a session of the desktop, as one that came by SSH, may have none.
 pub(in crate::world::clipboard) fn open() -> Result<WatchedDisplay, WatchFault> {
+    arboard::Clipboard::new().map_err(WatchFault::unreachable)?;
     Ok(WatchedDisplay {
         name: "macOS".to_owned(),
         by: "macOS (four times a second)".to_owned(),
@@ -35,19 +37,22 @@ pub(in crate::world::clipboard) fn open() -> Result<WatchedDisplay, WatchFault> 
     })
 }
 
+/// Asks for the count. Objects that the system lends for the call are given back after it: nobody else does so in this thread.
 fn count() -> isize {
-    NSPasteboard::generalPasteboard().changeCount()
+    autoreleasepool(|_| NSPasteboard::generalPasteboard().changeCount())
 }
 
 /// `None` where there is no text, or none that may be read.
 fn text(most: usize) -> Option<Vec<u8>> {
-    let types = NSPasteboard::generalPasteboard().types()?;
-    let is_secret = |name: String| SECRET.contains(&name.as_str());
-    if types.iter().any(|name| is_secret(name.to_string())) {
-        return None;
-    }
-    let text = arboard::Clipboard::new().ok()?.get_text().ok()?;
-    (text.len() <= most).then(|| text.into_bytes())
+    autoreleasepool(|_| {
+        let types = NSPasteboard::generalPasteboard().types()?;
+        let is_secret = |name: String| SECRET.contains(&name.as_str());
+        if types.iter().any(|name| is_secret(name.to_string())) {
+            return None;
+        }
+        let text = arboard::Clipboard::new().ok()?.get_text().ok()?;
+        (text.len() <= most).then(|| text.into_bytes())
+    })
 }
 
 impl Eye for MacEye {

@@ -1,5 +1,7 @@
 //! Checks what becomes of the files that a killed write-back left, with files made for it and with real kills. Never runs outside tests.
 
+#[cfg(target_os = "linux")]
+use super::race::Way;
 use super::*;
 
 /// All lines of the user's, whatever results are above them.

@@ -84,6 +84,7 @@ fn whole(captured: &Captured) -> String {
 }
 
 /// A script that starts something, and ends when that has made the file `$up`.
+#[cfg(target_os = "linux")]
 fn until_up(start: &str) -> String {
     format!("export up=$(mktemp -u)\n{start}\nuntil [ -e $up ]; do sleep 0.01; done; rm $up")
 }
