@@ -13,7 +13,7 @@ use crate::cases;
 /// The longest sentence, in words.
 pub(crate) const LONGEST: usize = 30;
 /// The most lines of the README.
-const README_LINES: usize = 177;
+const README_LINES: usize = 180;
 /// A page shows its first example within so many lines.
 const OPENING: usize = 25;
 
