@@ -1,147 +1,20 @@
 //! Desktop notifications, on a real bus with a desktop that only takes notes, and presses buttons.
 
-use std::collections::HashMap;
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex};
+mod desktop;
 
-use zbus::{Connection, OwnedVariant, connection, interface};
+use std::sync::Mutex;
 
 use crate::daemon::idle::wake_ups;
 use crate::daemon::{NOTES, exec, pause, wait_for_results};
-use crate::harness::{Ended, Project, Watching, installed, save_by_rename, wait_until};
-
-/// A message bus. Ended when dropped.
-pub(crate) struct Bus {
-    daemon: Child,
-    pub(crate) address: String,
-}
-
-impl Bus {
-    /// `None`, and a line that says so, where there is none; in CI there must be one.
-    pub(crate) fn start() -> Option<Self> {
-        if !installed("dbus-daemon") {
-            return None;
-        }
-        let mut daemon = Command::new("dbus-daemon");
-        daemon.args(["--session", "--nofork", "--nopidfile", "--print-address"]);
-        let mut daemon = daemon.stdout(Stdio::piped()).spawn().expect("dbus-daemon");
-        let mut address = String::new();
-        BufReader::new(daemon.stdout.take().expect("stdout"))
-            .read_line(&mut address)
-            .expect("address");
-        let address = address.trim().to_owned();
-        Some(Self { daemon, address })
-    }
-}
-
-impl Drop for Bus {
-    fn drop(&mut self) {
-        let _ = self.daemon.kill();
-        let _ = self.daemon.wait();
-    }
-}
-
-/// A notification as the desktop got it.
-#[derive(Clone)]
-struct Shown {
-    title: String,
-    body: String,
-    actions: Vec<String>,
-}
-
-/// The notifications so far, the first with the id 1, and the ids of those that were closed.
-#[derive(Default)]
-pub(crate) struct Told {
-    shown: Vec<Shown>,
-    closed: Vec<u32>,
-}
-
-impl Told {
-    pub(crate) fn texts(&self) -> Vec<(String, String)> {
-        let texts = self.shown.iter();
-        texts
-            .map(|it| (it.title.clone(), it.body.clone()))
-            .collect()
-    }
-}
-
-/// A desktop, with the capabilities of this kind.
-struct Desktop {
-    told: Arc<Mutex<Told>>,
-    has_buttons: bool,
-}
-
-#[interface(name = "org.freedesktop.Notifications")]
-impl Desktop {
-    fn get_capabilities(&self) -> Vec<String> {
-        let actions = self.has_buttons.then_some("actions");
-        let all = ["body", "body-markup"].into_iter().chain(actions);
-        all.map(str::to_owned).collect()
-    }
-
-    fn close_notification(&self, id: u32) {
-        self.told.lock().expect("lock").closed.push(id);
-    }
-
-    #[allow(clippy::too_many_arguments, reason = "the interface of all desktops")]
-    fn notify(
-        &self,
-        app: String,
-        _replaces: u32,
-        _icon: String,
-        title: String,
-        body: String,
-        actions: Vec<String>,
-        _hints: HashMap<String, OwnedVariant>,
-        _timeout: i32,
-    ) -> u32 {
-        assert_eq!(app, "clada");
-        let shown = &mut self.told.lock().expect("lock").shown;
-        shown.push(Shown {
-            title,
-            body,
-            actions,
-        });
-        u32::try_from(shown.len()).expect("a number")
-    }
-}
-
-const NOTIFICATIONS: &str = "/org/freedesktop/Notifications";
-
-pub(crate) fn desktop(bus: &Bus, has_buttons: bool) -> (Connection, Arc<Mutex<Told>>) {
-    let told = Arc::<Mutex<Told>>::default();
-    let desktop = Desktop {
-        told: Arc::clone(&told),
-        has_buttons,
-    };
-    let service = connection::Builder::address(bus.address.as_str())
-        .serve_at(NOTIFICATIONS, desktop)
-        .name("org.freedesktop.Notifications")
-        .build();
-    (zbus::block_on(service).expect("desktop"), told)
-}
-
-/// Tells everybody that somebody clicked on a notification.
-fn click(desktop: &Connection, id: u32, action: &str) {
-    let interface = "org.freedesktop.Notifications";
-    let which = (id, action);
-    let click = desktop.emit_signal(
-        None::<&str>,
-        NOTIFICATIONS,
-        interface,
-        "ActionInvoked",
-        &which,
-    );
-    zbus::block_on(click).expect("signal");
-}
+use crate::harness::{Ended, Project, Watching, save_by_rename, wait_until};
+pub(crate) use desktop::{Bus, Desktop, Told, desktop};
 
 /// Waits for the first notification, and clicks on its button until the notes are opened.
-fn clicks_open(desktop: &Connection, told: &Mutex<Told>, project: &Project, watching: &Watching) {
+fn clicks_open(desktop: &Desktop, told: &Mutex<Told>, project: &Project, watching: &Watching) {
     let is_shown = || told.lock().expect("lock").shown.len() == 1;
     wait_until(is_shown, || watching.said());
     let is_open = || {
-        click(desktop, 1, "open");
+        desktop.click(1, "open");
         opened(project).len() == 1
     };
     wait_until(is_open, || watching.said());
@@ -255,7 +128,7 @@ fn a_click_opens_the_notes() {
     // clada may not listen yet when a notification has just come.
     let clicked = |id: u32, action: &str, times: usize| {
         let is_open = || {
-            click(&desktop, id, action);
+            desktop.click(id, action);
             opened(&project).len() >= times
         };
         wait_until(is_open, || watching.said());
@@ -271,12 +144,12 @@ fn a_click_opens_the_notes() {
     run(3);
     run(4);
     assert_eq!(told.lock().expect("lock").closed, [3]);
-    click(&desktop, 3, "open");
+    desktop.click(3, "open");
     clicked(4, "open", 3);
     // Another action, which no button has.
     run(5);
     for _ in 0..3 {
-        click(&desktop, 5, "approve");
+        desktop.click(5, "approve");
         pause();
     }
     run(6);
@@ -371,7 +244,7 @@ fn a_click_that_opens_nothing_is_logged() {
         let is_shown = || told.lock().expect("lock").shown.len() == 1;
         wait_until(is_shown, || watching.said());
         let is_logged = || {
-            click(&desktop, 1, "open");
+            desktop.click(1, "open");
             watching.said().contains(says)
         };
         wait_until(is_logged, || watching.said());
