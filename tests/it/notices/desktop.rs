@@ -1,6 +1,7 @@
 //! A message bus, and a desktop on it that only takes notes, and presses buttons.
 
 use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -33,15 +34,51 @@ impl Bus {
         if !installed("dbus-daemon") {
             return None;
         }
+        Some(Self::run(&[]))
+    }
+
+    /// As [`Self::start`], with its socket at this path.
+    pub(super) fn start_at(socket: &Path) -> Option<Self> {
+        if !installed("dbus-daemon") {
+            return None;
+        }
+        // What was killed has left it behind.
+        let _ = std::fs::remove_file(socket);
+        let address = format!("--address=unix:path={}", socket.display());
+        Some(Self::run(&[address]))
+    }
+
+    fn run(args: &[String]) -> Self {
         let mut daemon = Command::new("dbus-daemon");
         daemon.args(["--session", "--nofork", "--nopidfile", "--print-address"]);
+        daemon.args(args);
         let mut daemon = daemon.stdout(Stdio::piped()).spawn().expect("dbus-daemon");
         let mut address = String::new();
         BufReader::new(daemon.stdout.take().expect("stdout"))
             .read_line(&mut address)
             .expect("address");
         let address = address.trim().to_owned();
-        Some(Self { daemon, address })
+        Self { daemon, address }
+    }
+
+    /// A connection of the test.
+    fn connect(&self) -> Channel {
+        let mut channel = Channel::open_private(&self.address).expect("a connection");
+        channel.register().expect("Hello");
+        channel
+    }
+
+    /// The number of connections that a process has to it.
+    pub(super) fn connections_of(&self, pid: u32) -> usize {
+        let channel = self.connect();
+        let (names,): (Vec<String>,) = ask(&channel, "ListNames", ());
+        let is_of = |name: &&String| {
+            let owner = call_bus(&channel, "GetConnectionUnixProcessID", (name.as_str(),));
+            // It may have ended meanwhile.
+            owner.is_ok_and(|owner| owner.read1() == Ok(pid))
+        };
+        let connections = names.iter().filter(|name| name.starts_with(':'));
+        connections.filter(is_of).count()
     }
 }
 
@@ -53,10 +90,15 @@ impl Drop for Bus {
 }
 
 /// Calls a method of the bus itself.
-fn ask<R: ReadAll>(channel: &Channel, method: &str, args: impl AppendAll) -> R {
+fn call_bus(channel: &Channel, method: &str, args: impl AppendAll) -> dbus::Result<Message> {
     let call = Message::call_with_args(BUS, "/org/freedesktop/DBus", BUS, method, args);
-    let answer = channel.send_with_reply_and_block(call, LIMIT);
-    answer.expect(method).read_all().expect(method)
+    channel.send_with_reply_and_block(call, LIMIT)
+}
+
+/// As [`call_bus`], where nothing can go wrong.
+fn ask<R: ReadAll>(channel: &Channel, method: &str, args: impl AppendAll) -> R {
+    let answer = call_bus(channel, method, args).expect(method);
+    answer.read_all().expect(method)
 }
 
 /// A notification as the desktop got it.
@@ -72,6 +114,8 @@ pub(super) struct Shown {
 pub(crate) struct Told {
     pub(super) shown: Vec<Shown>,
     pub(super) closed: Vec<u32>,
+    /// An action that is clicked on as soon as a notification is shown.
+    pub(super) clicked_at_once: Option<&'static str>,
 }
 
 impl Told {
@@ -119,8 +163,7 @@ pub(crate) struct Desktop {
 
 /// A desktop with or without buttons, and what it is told.
 pub(crate) fn desktop(bus: &Bus, has_buttons: bool) -> (Desktop, Arc<Mutex<Told>>) {
-    let mut channel = Channel::open_private(&bus.address).expect("a connection");
-    channel.register().expect("Hello");
+    let channel = bus.connect();
     let (owns,): (u32,) = ask(&channel, "RequestName", (NOTIFICATIONS, 0_u32));
     assert_eq!(owns, 1, "there is another desktop");
     let channel = Arc::new(channel);
@@ -135,7 +178,7 @@ pub(crate) fn desktop(bus: &Bus, has_buttons: bool) -> (Desktop, Arc<Mutex<Told>
                 && let Ok(message) = channel.blocking_pop_message(waits)
             {
                 if let Some(call) = message.filter(|it| it.msg_type() == MessageType::MethodCall) {
-                    let answer = answer(&call, &told, has_buttons);
+                    let answer = answer(&channel, &call, &told, has_buttons);
                     channel.send(answer).expect("memory");
                 }
             }
@@ -150,30 +193,52 @@ pub(crate) fn desktop(bus: &Bus, has_buttons: bool) -> (Desktop, Arc<Mutex<Told>
 }
 
 /// Does what a call asks for.
-fn answer(call: &Message, told: &Mutex<Told>, has_buttons: bool) -> Message {
+fn answer(channel: &Channel, call: &Message, told: &Mutex<Told>, has_buttons: bool) -> Message {
     let answer = call.method_return();
     match call.member().as_deref() {
         Some("GetCapabilities") => {
             let actions = has_buttons.then_some("actions");
             let all = ["body", "body-markup"].into_iter().chain(actions);
-            answer.append1(all.collect::<Vec<_>>())
+            // More than is read at once.
+            let more = std::iter::repeat_n("x-of-some-vendor", 1000);
+            answer.append1(more.chain(all).collect::<Vec<_>>())
         }
         Some("CloseNotification") => {
             let id = call.read1().expect("an id");
             told.lock().expect("lock").closed.push(id);
             answer
         }
-        Some("Notify") => answer.append1(told.lock().expect("lock").note(call)),
+        Some("Notify") => {
+            let mut told = told.lock().expect("lock");
+            let id = told.note(call);
+            if let Some(action) = told.clicked_at_once {
+                channel.send(clicked(id, action)).expect("memory");
+            }
+            answer.append1(id)
+        }
         _ => default_reply(call).expect("a call"),
     }
+}
+
+fn signal(name: &str) -> Message {
+    Message::new_signal(OBJECT, NOTIFICATIONS, name).expect("valid names")
+}
+
+fn clicked(id: u32, action: &str) -> Message {
+    signal("ActionInvoked").append2(id, action)
 }
 
 impl Desktop {
     /// Tells everybody that somebody clicked on a notification.
     pub(super) fn click(&self, id: u32, action: &str) {
-        let click = Message::new_signal(OBJECT, NOTIFICATIONS, "ActionInvoked");
-        let click = click.expect("valid names").append2(id, action);
-        self.channel.send(click).expect("memory");
+        self.channel.send(clicked(id, action)).expect("memory");
+    }
+
+    /// Tells everybody that somebody closed a notification.
+    pub(super) fn dismiss(&self, id: u32) {
+        let by_user = 2_u32;
+        let closed = signal("NotificationClosed").append2(id, by_user);
+        self.channel.send(closed).expect("memory");
     }
 }
 

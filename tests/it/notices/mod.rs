@@ -1,23 +1,21 @@
 //! Desktop notifications, on a real bus with a desktop that only takes notes, and presses buttons.
 
+mod connection;
 mod desktop;
 
 use std::sync::Mutex;
 
 use crate::daemon::idle::wake_ups;
-use crate::daemon::{NOTES, exec, pause, wait_for_results};
+use crate::daemon::{NOTES, exec, wait_for_results};
 use crate::harness::{Ended, Project, Watching, save_by_rename, wait_until};
 pub(crate) use desktop::{Bus, Desktop, Told, desktop};
 
-/// Waits for the first notification, and clicks on its button until the notes are opened.
+/// Waits for the first notification, and clicks on its button, which opens the notes.
 fn clicks_open(desktop: &Desktop, told: &Mutex<Told>, project: &Project, watching: &Watching) {
     let is_shown = || told.lock().expect("lock").shown.len() == 1;
     wait_until(is_shown, || watching.said());
-    let is_open = || {
-        desktop.click(1, "open");
-        opened(project).len() == 1
-    };
-    wait_until(is_open, || watching.said());
+    desktop.click(1, "open");
+    wait_until(|| opened(project).len() == 1, || watching.said());
 }
 
 fn watching(project: &Project, bus: &str, args: &[&str]) -> Watching {
@@ -125,13 +123,9 @@ fn a_click_opens_the_notes() {
     };
     let notes = project.path(NOTES).canonicalize().expect("notes");
     let line = format!(":4711 {}", notes.display());
-    // clada may not listen yet when a notification has just come.
     let clicked = |id: u32, action: &str, times: usize| {
-        let is_open = || {
-            desktop.click(id, action);
-            opened(&project).len() >= times
-        };
-        wait_until(is_open, || watching.said());
+        desktop.click(id, action);
+        wait_until(|| opened(&project).len() == times, || watching.said());
     };
     run(1);
     let buttons = told.lock().expect("lock").shown[0].actions.clone();
@@ -148,10 +142,7 @@ fn a_click_opens_the_notes() {
     clicked(4, "open", 3);
     // Another action, which no button has.
     run(5);
-    for _ in 0..3 {
-        desktop.click(5, "approve");
-        pause();
-    }
+    desktop.click(5, "approve");
     run(6);
     // It was an answer all the same: nothing is left to close.
     assert_eq!(told.lock().expect("lock").closed, [3]);
@@ -225,6 +216,7 @@ fn few_notifications_wait_for_a_click_and_none_of_them_wakes_clada_up() {
         wait_until(is_shown, || daemon.said());
     }
     assert_eq!(told.lock().expect("lock").closed, [1, 2]);
+    assert_eq!(bus.connections_of(daemon.pid()), 1);
     let rests = || {
         let before = wake_ups(&daemon);
         std::thread::sleep(std::time::Duration::from_millis(700));
@@ -243,11 +235,8 @@ fn a_click_that_opens_nothing_is_logged() {
         save_by_rename(&project.path(NOTES), exec("true"));
         let is_shown = || told.lock().expect("lock").shown.len() == 1;
         wait_until(is_shown, || watching.said());
-        let is_logged = || {
-            desktop.click(1, "open");
-            watching.said().contains(says)
-        };
-        wait_until(is_logged, || watching.said());
+        desktop.click(1, "open");
+        watching.wait_for(says);
     };
     let Some(project) = with_opener() else { return };
     clicked(&project, "cannot open the notes: no display was found");
