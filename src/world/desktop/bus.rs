@@ -1,7 +1,7 @@
 //! Owns the connection to the user's message bus, where the desktop is called and tells of clicks.
 //!
-//! libdbus waits for nothing here: it reads and writes what its socket has and takes, and tokio says when that is. Its own
-//! calls would hold up all clicks, and it would look elsewhere for a bus that the environment does not name.
+//! libdbus connects, but waits for nothing else: it reads and writes what its socket has and takes, and tokio says when that
+//! is. Its own calls would hold up all clicks, and it would look elsewhere for a bus that the environment does not name.
 
 use std::collections::VecDeque;
 use std::env;
@@ -32,7 +32,7 @@ const STARTS: Duration = Duration::from_secs(25);
 pub(super) enum NoAnswer {
     #[error(transparent)]
     Refused(#[from] dbus::Error),
-    #[error("the message bus did not answer within {} s", .0.as_secs())]
+    #[error("no answer over the message bus within {} s", .0.as_secs())]
     Late(Duration),
     #[error("the connection to the message bus has ended")]
     Ended,

@@ -6,7 +6,7 @@ use std::os::unix::net::UnixListener;
 use super::desktop::{Bus, desktop};
 use super::{opened, watching, with_opener};
 use crate::daemon::{NOTES, exec, wait_for_results};
-use crate::harness::{Watching, save_by_rename, wait_until};
+use crate::harness::{Project, Watching, save_by_rename, wait_until};
 
 /// Tells if it has a thread for the desktop.
 fn has_thread(watching: &Watching) -> bool {
@@ -61,9 +61,30 @@ fn a_click_is_heard_before_the_desktop_has_answered() {
 }
 
 #[test]
+fn a_bus_that_no_variable_names_is_found_in_the_folder_of_the_session() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let Some(bus) = Bus::start_at(&folder.path().join("bus")) else {
+        return;
+    };
+    let (_desktop, told) = desktop(&bus, false);
+    let project = Project::new();
+    let mut command = project.command(env!("CARGO_BIN_EXE_clada"));
+    command
+        .args(["watch", "--no-clipboard", "--notify", "--no-git"])
+        .env_remove("DBUS_SESSION_BUS_ADDRESS")
+        .env("XDG_RUNTIME_DIR", folder.path());
+    let watching = Watching::start(command);
+    watching.wait_for("watching ");
+    save_by_rename(&project.path(NOTES), exec("true"));
+    let is_shown = || told.lock().expect("lock").texts().len() == 1;
+    wait_until(is_shown, || watching.said());
+}
+
+#[test]
 fn a_bus_that_ends_the_connection_is_none() {
     let Some(project) = with_opener() else { return };
-    let socket = project.home().join("bus");
+    let folder = tempfile::tempdir().expect("a folder");
+    let socket = folder.path().join("bus");
     let ends = UnixListener::bind(&socket).expect("a socket");
     ends.set_nonblocking(true).expect("a socket");
     let address = format!("unix:path={}", socket.display());
@@ -79,7 +100,8 @@ fn a_bus_that_ends_the_connection_is_none() {
 fn a_bus_that_comes_back_is_found() {
     let Some(project) = with_opener() else { return };
     let project = project.on_display(":4711");
-    let socket = project.home().join("bus");
+    let folder = tempfile::tempdir().expect("a folder");
+    let socket = folder.path().join("bus");
     let hangs = UnixListener::bind(&socket).expect("a socket");
     let address = format!("unix:path={}", socket.display());
     let watching = watching(&project, &address, &["--notify", "--no-git"]);
@@ -89,7 +111,7 @@ fn a_bus_that_comes_back_is_found() {
         wait_for_results(&project, word);
     };
     save("one");
-    watching.wait_for("running? error=the message bus did not answer within 2 s");
+    watching.wait_for("running? error=no answer over the message bus within 2 s");
     drop(hangs);
 
     for (number, word) in ["two", "three"].into_iter().enumerate() {
