@@ -1,160 +1,143 @@
-//! The notifications that a click may still answer, and the opening of their files. Nothing else comes of a click.
+//! The notifications that a click may still answer. Nothing comes of a click but the opening of a file.
 
-use std::collections::HashMap;
-use std::env;
-use std::ffi::{OsStr, OsString};
-use std::io;
+use std::future;
 use std::path::{Path, PathBuf};
-use std::process::{self, ExitStatus, Stdio};
-use std::rc::{Rc, Weak};
 
-use notify_rust::{Notification, NotificationHandle, NotificationResponse};
-use tokio::process::Command;
-use tokio::task::{JoinHandle, spawn_local};
+use dbus::Message;
+use dbus::arg::PropMap;
 
-use crate::world::clipboard::display;
-use crate::world::programs::{NoProgram, Programs};
+use super::bus::{Bus, NoAnswer};
+use super::{Notice, opener, without_markup};
 
-/// The most notifications that wait for a click: each has a connection to the bus.
+/// The most notifications that wait for a click: more would pile up where nobody sits before the desktop.
 const CLICKABLE: usize = 8;
 /// The name of the button's action, and that of a click beside it, as all desktops call it.
 const OPEN: &str = "open";
 const DEFAULT: &str = "default";
-/// The program that opens a file with the desktop's program for it.
-const OPENER: &str = "xdg-open";
-/// The variable that systemd gives to the processes of its services, and its program that takes another out of one.
-const OF_SERVICE: &str = "INVOCATION_ID";
-const SCOPE: [&str; 6] = [
-    "systemd-run",
-    "--user",
-    "--scope",
-    "--quiet",
-    "--collect",
-    "--",
-];
 
-/// The notifications that wait for a click, the oldest first.
+/// The desktop, as long as a notification waits for a click there.
 #[derive(Default)]
-pub(super) struct Clickable(Vec<OpenNotice>);
+pub(super) struct Clickable(Option<Session>);
+
+/// A desktop, and what waits for a click on it.
+struct Session {
+    bus: Bus,
+    /// The oldest first.
+    notices: Vec<OpenNotice>,
+}
 
 /// A notification that waits for a click.
 struct OpenNotice {
+    id: u32,
     path: PathBuf,
-    /// Nothing once it was answered.
-    handle: Weak<NotificationHandle>,
-    answer: JoinHandle<()>,
-}
-
-impl OpenNotice {
-    /// Takes it off the desktop, where it still waits.
-    async fn close(self) {
-        let handle = self.handle.upgrade();
-        self.answer.abort();
-        if let Some(handle) = handle {
-            handle.close_async().await;
-        }
-    }
 }
 
 impl Clickable {
-    /// Shows a notification which opens a file, in place of the last one that does.
-    pub(super) async fn show(
-        &mut self,
-        mut notification: Notification,
-        path: PathBuf,
-    ) -> notify_rust::error::Result<()> {
+    /// Shows a notification. One that opens a file takes the place of the last one that does.
+    pub(super) async fn show(&mut self, notice: Notice) -> Result<(), NoAnswer> {
+        let session = self.0.take().filter(|session| session.bus.is_connected());
+        let mut session = match session {
+            Some(session) => session,
+            None => Session::open().await?,
+        };
+        let shown = session.show(notice).await;
+        self.0 = session.if_it_waits();
+        shown
+    }
+
+    /// Waits for the next click, or for another end of a notification; forever where none waits.
+    pub(super) async fn click(&mut self) {
+        let Some(session) = &mut self.0 else {
+            return future::pending().await;
+        };
+        match session.bus.signal().await {
+            Ok(signal) => session.hear(&signal),
+            // Its notifications ended with the bus.
+            Err(_) => session.notices.clear(),
+        }
+        self.0 = self.0.take().and_then(Session::if_it_waits);
+    }
+}
+
+impl Session {
+    async fn open() -> Result<Self, NoAnswer> {
+        Ok(Self {
+            bus: Bus::open().await?,
+            notices: Vec::new(),
+        })
+    }
+
+    fn if_it_waits(self) -> Option<Self> {
+        (!self.notices.is_empty()).then_some(self)
+    }
+
+    async fn show(&mut self, notice: Notice) -> Result<(), NoAnswer> {
+        let can = self.bus.capabilities().await?;
+        let can = |what: &str| can.iter().any(|name| name == what);
+        let body = if can("body-markup") {
+            without_markup(&notice.body)
+        } else {
+            notice.body
+        };
+        let Some(path) = notice.opens.filter(|_| can("actions")) else {
+            self.notify(&notice.title, &body, &[]).await?;
+            return Ok(());
+        };
+        // What was answered until now is not closed.
+        while let Some(signal) = self.bus.early_signal() {
+            self.hear(&signal);
+        }
         self.make_room(&path).await;
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let label = format!("Open {name}");
-        notification.action(DEFAULT, &label).action(OPEN, &label);
-        let handle = Rc::new(notification.show_async().await?);
-        self.0.push(OpenNotice {
-            path: path.clone(),
-            handle: Rc::downgrade(&handle),
-            answer: spawn_local(answer(handle, path)),
-        });
+        let actions = [DEFAULT, &label, OPEN, &label];
+        let id = self.notify(&notice.title, &body, &actions).await?;
+        self.notices.push(OpenNotice { id, path });
         Ok(())
+    }
+
+    /// Shows a notification with these buttons, and returns its id.
+    async fn notify(&mut self, title: &str, body: &str, actions: &[&str]) -> Result<u32, NoAnswer> {
+        let (replaces, icon, hints, usual_time) = (0_u32, "", PropMap::new(), -1_i32);
+        let args = (
+            "clada", replaces, icon, title, body, actions, hints, usual_time,
+        );
+        let shown = self.bus.call_desktop("Notify", args).await?;
+        let (id,) = shown.read_all()?;
+        Ok(id)
     }
 
     /// Closes the notification of the same file, and the oldest one where there are too many.
     async fn make_room(&mut self, path: &Path) {
-        self.0.retain(|notice| notice.handle.strong_count() > 0);
-        while let Some(at) = self.0.iter().position(|notice| notice.path == path) {
-            self.0.remove(at).close().await;
+        while let Some(at) = self.notices.iter().position(|notice| notice.path == path) {
+            self.close(at).await;
         }
-        while self.0.len() >= CLICKABLE {
-            self.0.remove(0).close().await;
+        while self.notices.len() >= CLICKABLE {
+            self.close(0).await;
         }
     }
-}
 
-/// Waits for a click, or for the end of the notification.
-async fn answer(handle: Rc<NotificationHandle>, path: PathBuf) {
-    let mut opens = false;
-    let clicked = |response: &NotificationResponse| {
-        opens = match response {
-            NotificationResponse::Default => true,
-            NotificationResponse::Action(name) => name == OPEN,
-            _ => false,
-        };
-    };
-    handle.wait_for_action_async(clicked).await;
-    // The connection to the bus ends here, and not with the program that opens the file.
-    drop(handle);
-    if opens {
-        open(&path).await;
+    /// Takes it off the desktop, where it still waits.
+    async fn close(&mut self, at: usize) {
+        let id = self.notices.remove(at).id;
+        if let Err(error) = self.bus.call_desktop("CloseNotification", (id,)).await {
+            tracing::debug!(%error, "a notification was not closed");
+        }
     }
-}
 
-/// Opens a file with the desktop's program for it, and waits until that program has ended.
-async fn open(path: &Path) {
-    let vars: HashMap<OsString, OsString> = env::vars_os().collect();
-    // Somebody clicked, so there is a desktop; without its display the opener would look for a terminal.
-    let Some(vars) = display::of_desktop(&vars) else {
-        tracing::warn!(path = %path.display(), "cannot open the notes: no display was found");
-        return;
-    };
-    for opener in openers(&vars) {
-        let failed = match opener {
-            Err(error) => error.to_string(),
-            Ok(opener) => match ended(opener, path).await {
-                Ok(status) if status.success() => return,
-                Ok(status) => status.to_string(),
-                Err(error) => error.to_string(),
-            },
+    /// Ends the notification that this signal is about, and opens its file if it was clicked on.
+    fn hear(&mut self, signal: &Message) {
+        let (id, action) = match signal.member().as_deref() {
+            Some("ActionInvoked") => signal.get2(),
+            _ => (signal.get1::<u32>(), None::<&str>),
         };
-        tracing::warn!(error = failed, path = %path.display(), "cannot open the notes");
+        let ended = |notice: &OpenNotice| Some(notice.id) == id;
+        let Some(at) = self.notices.iter().position(ended) else {
+            return;
+        };
+        let path = self.notices.remove(at).path;
+        if action.is_some_and(|action| [DEFAULT, OPEN].contains(&action)) {
+            tokio::spawn(opener::open(path));
+        }
     }
-}
-
-/// Runs an opener to its end.
-async fn ended(opener: process::Command, path: &Path) -> io::Result<ExitStatus> {
-    let mut opener = Command::from(opener);
-    opener
-        .arg(path)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        // What ends clada in a terminal does not end the editor.
-        .process_group(0);
-    opener.spawn()?.wait().await
-}
-
-/// The programs that open files, without the file, each for where the one before it fails.
-///
-/// Of a service, systemd kills all processes when it stops. So the editor, in which there may be unsaved text, gets a scope
-/// of its own.
-fn openers(
-    vars: &HashMap<OsString, OsString>,
-) -> impl Iterator<Item = Result<process::Command, NoProgram>> {
-    let programs = Programs::of_vars(vars);
-    let is_service = vars.contains_key(OsStr::new(OF_SERVICE));
-    let apart = || {
-        let opener = programs.find(OPENER).ok()?;
-        let mut command = programs.command_in(SCOPE[0], vars).ok()?;
-        command.args(&SCOPE[1..]).arg(opener);
-        Some(Ok(command))
-    };
-    let apart = is_service.then(apart).flatten();
-    apart.into_iter().chain([programs.command_in(OPENER, vars)])
 }

@@ -5,19 +5,25 @@
 //! There is none on macOS: what was clicked is told there only to a program with the main loop of an application.
 
 #[cfg(not(target_os = "macos"))]
+mod bus;
+#[cfg(not(target_os = "macos"))]
 mod click;
+#[cfg(target_os = "macos")]
+mod mac;
+#[cfg(not(target_os = "macos"))]
+mod opener;
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::thread;
 
-use notify_rust::Notification;
 use tokio::runtime;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
-use tokio::task::LocalSet;
 
 #[cfg(not(target_os = "macos"))]
 use click::Clickable;
+#[cfg(target_os = "macos")]
+use mac::Clickable;
 
 /// The most notifications that wait for a desktop that does not answer; further ones are skipped.
 const WAITING: usize = 8;
@@ -62,17 +68,18 @@ impl Desktop {
     }
 }
 
-/// No click is told of.
-#[cfg(target_os = "macos")]
-type Clickable = Option<std::convert::Infallible>;
-
 /// The thread. That there is no desktop is logged once, until there is one.
 fn serve_all(mut waiting: Receiver<Notice>) {
     let serve = async move {
         let mut shown = Clickable::default();
         let mut is_told = false;
-        while let Some(notice) = waiting.recv().await {
-            match show(notice, &mut shown).await {
+        loop {
+            let notice = tokio::select! {
+                notice = waiting.recv() => notice,
+                () = shown.click() => continue,
+            };
+            let Some(notice) = notice else { break };
+            match shown.show(notice).await {
                 Ok(()) => is_told = false,
                 Err(error) if !std::mem::replace(&mut is_told, true) => {
                     tracing::warn!(%error, "cannot show notifications: is a desktop running?");
@@ -81,41 +88,11 @@ fn serve_all(mut waiting: Receiver<Notice>) {
             }
         }
     };
-    // For the programs that open files.
-    match runtime::Builder::new_current_thread().enable_io().build() {
-        Ok(runtime) => LocalSet::new().block_on(&runtime, serve),
+    // For the bus and its limits, and for the programs that open files.
+    match runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime.block_on(serve),
         Err(error) => tracing::warn!(%error, "cannot wait for the desktop"),
     }
-}
-
-#[cfg(not(target_os = "macos"))]
-async fn show(notice: Notice, shown: &mut Clickable) -> notify_rust::error::Result<()> {
-    let can = notify_rust::get_capabilities()?;
-    let can = |what: &str| can.iter().any(|name| name == what);
-    let body = if can("body-markup") {
-        without_markup(&notice.body)
-    } else {
-        notice.body
-    };
-    let mut notification = Notification::new();
-    notification
-        .appname("clada")
-        .summary(&notice.title)
-        .body(&body);
-    match notice.opens.filter(|_| can("actions")) {
-        Some(path) => shown.show(notification, path).await,
-        None => notification.show_async().await.map(drop),
-    }
-}
-
-#[cfg(target_os = "macos")]
-async fn show(notice: Notice, _shown: &mut Clickable) -> notify_rust::error::Result<()> {
-    let mut notification = Notification::new();
-    let notification = notification
-        .appname("clada")
-        .summary(&notice.title)
-        .body(&notice.body);
-    notification.show().map(drop)
 }
 
 /// A text that reads the same where it is taken for markup.

@@ -46,7 +46,7 @@ const OUTSIDE: [&str; 9] = [
 ];
 
 /// A crate that stands for an outside thing, and the part of the source that may know it; two parts where both need it.
-const HOMES: [(&str, &str); 38] = [
+const HOMES: [(&str, &str); 39] = [
     ("arboard", "world/clipboard"),
     ("cap_fs_ext", "world/workspace/"),
     ("cap_std", "world/workspace/"),
@@ -54,6 +54,7 @@ const HOMES: [(&str, &str); 38] = [
     ("clap", "cli"),
     ("clap_complete", "cli"),
     ("clap_mangen", "cli/pages"),
+    ("dbus", "world/desktop/"),
     ("directories", "settings/places"),
     ("git2", "git/"),
     ("globset", "text/|policy/pattern"),
@@ -66,7 +67,7 @@ const HOMES: [(&str, &str); 38] = [
     ("landlock", "world/sandbox/"),
     ("notify", "world/watch"),
     ("notify_debouncer_full", "world/watch"),
-    ("notify_rust", "world/desktop"),
+    ("notify_rust", "world/desktop/mac"),
     ("objc2", "world/clipboard/watching/"),
     ("objc2_app_kit", "world/clipboard/watching/"),
     ("pulldown_cmark", "cli/document|world/syntax/markdown"),

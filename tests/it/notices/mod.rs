@@ -1,150 +1,21 @@
 //! Desktop notifications, on a real bus with a desktop that only takes notes, and presses buttons.
 
-use std::collections::HashMap;
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex};
+mod connection;
+mod desktop;
 
-use zbus::{Connection, OwnedVariant, connection, interface};
+use std::sync::Mutex;
 
 use crate::daemon::idle::wake_ups;
-use crate::daemon::{NOTES, exec, pause, wait_for_results};
-use crate::harness::{Ended, Project, Watching, installed, save_by_rename, wait_until};
+use crate::daemon::{NOTES, exec, wait_for_results};
+use crate::harness::{Ended, Project, Watching, save_by_rename, wait_until};
+pub(crate) use desktop::{Bus, Desktop, Told, desktop};
 
-/// A message bus. Ended when dropped.
-pub(crate) struct Bus {
-    daemon: Child,
-    pub(crate) address: String,
-}
-
-impl Bus {
-    /// `None`, and a line that says so, where there is none; in CI there must be one.
-    pub(crate) fn start() -> Option<Self> {
-        if !installed("dbus-daemon") {
-            return None;
-        }
-        let mut daemon = Command::new("dbus-daemon");
-        daemon.args(["--session", "--nofork", "--nopidfile", "--print-address"]);
-        let mut daemon = daemon.stdout(Stdio::piped()).spawn().expect("dbus-daemon");
-        let mut address = String::new();
-        BufReader::new(daemon.stdout.take().expect("stdout"))
-            .read_line(&mut address)
-            .expect("address");
-        let address = address.trim().to_owned();
-        Some(Self { daemon, address })
-    }
-}
-
-impl Drop for Bus {
-    fn drop(&mut self) {
-        let _ = self.daemon.kill();
-        let _ = self.daemon.wait();
-    }
-}
-
-/// A notification as the desktop got it.
-#[derive(Clone)]
-struct Shown {
-    title: String,
-    body: String,
-    actions: Vec<String>,
-}
-
-/// The notifications so far, the first with the id 1, and the ids of those that were closed.
-#[derive(Default)]
-pub(crate) struct Told {
-    shown: Vec<Shown>,
-    closed: Vec<u32>,
-}
-
-impl Told {
-    pub(crate) fn texts(&self) -> Vec<(String, String)> {
-        let texts = self.shown.iter();
-        texts
-            .map(|it| (it.title.clone(), it.body.clone()))
-            .collect()
-    }
-}
-
-/// A desktop, with the capabilities of this kind.
-struct Desktop {
-    told: Arc<Mutex<Told>>,
-    has_buttons: bool,
-}
-
-#[interface(name = "org.freedesktop.Notifications")]
-impl Desktop {
-    fn get_capabilities(&self) -> Vec<String> {
-        let actions = self.has_buttons.then_some("actions");
-        let all = ["body", "body-markup"].into_iter().chain(actions);
-        all.map(str::to_owned).collect()
-    }
-
-    fn close_notification(&self, id: u32) {
-        self.told.lock().expect("lock").closed.push(id);
-    }
-
-    #[allow(clippy::too_many_arguments, reason = "the interface of all desktops")]
-    fn notify(
-        &self,
-        app: String,
-        _replaces: u32,
-        _icon: String,
-        title: String,
-        body: String,
-        actions: Vec<String>,
-        _hints: HashMap<String, OwnedVariant>,
-        _timeout: i32,
-    ) -> u32 {
-        assert_eq!(app, "clada");
-        let shown = &mut self.told.lock().expect("lock").shown;
-        shown.push(Shown {
-            title,
-            body,
-            actions,
-        });
-        u32::try_from(shown.len()).expect("a number")
-    }
-}
-
-const NOTIFICATIONS: &str = "/org/freedesktop/Notifications";
-
-pub(crate) fn desktop(bus: &Bus, has_buttons: bool) -> (Connection, Arc<Mutex<Told>>) {
-    let told = Arc::<Mutex<Told>>::default();
-    let desktop = Desktop {
-        told: Arc::clone(&told),
-        has_buttons,
-    };
-    let service = connection::Builder::address(bus.address.as_str())
-        .serve_at(NOTIFICATIONS, desktop)
-        .name("org.freedesktop.Notifications")
-        .build();
-    (zbus::block_on(service).expect("desktop"), told)
-}
-
-/// Tells everybody that somebody clicked on a notification.
-fn click(desktop: &Connection, id: u32, action: &str) {
-    let interface = "org.freedesktop.Notifications";
-    let which = (id, action);
-    let click = desktop.emit_signal(
-        None::<&str>,
-        NOTIFICATIONS,
-        interface,
-        "ActionInvoked",
-        &which,
-    );
-    zbus::block_on(click).expect("signal");
-}
-
-/// Waits for the first notification, and clicks on its button until the notes are opened.
-fn clicks_open(desktop: &Connection, told: &Mutex<Told>, project: &Project, watching: &Watching) {
+/// Waits for the first notification, and clicks on its button, which opens the notes.
+fn clicks_open(desktop: &Desktop, told: &Mutex<Told>, project: &Project, watching: &Watching) {
     let is_shown = || told.lock().expect("lock").shown.len() == 1;
     wait_until(is_shown, || watching.said());
-    let is_open = || {
-        click(desktop, 1, "open");
-        opened(project).len() == 1
-    };
-    wait_until(is_open, || watching.said());
+    desktop.click(1, "open");
+    wait_until(|| opened(project).len() == 1, || watching.said());
 }
 
 fn watching(project: &Project, bus: &str, args: &[&str]) -> Watching {
@@ -252,13 +123,9 @@ fn a_click_opens_the_notes() {
     };
     let notes = project.path(NOTES).canonicalize().expect("notes");
     let line = format!(":4711 {}", notes.display());
-    // clada may not listen yet when a notification has just come.
     let clicked = |id: u32, action: &str, times: usize| {
-        let is_open = || {
-            click(&desktop, id, action);
-            opened(&project).len() >= times
-        };
-        wait_until(is_open, || watching.said());
+        desktop.click(id, action);
+        wait_until(|| opened(&project).len() == times, || watching.said());
     };
     run(1);
     let buttons = told.lock().expect("lock").shown[0].actions.clone();
@@ -271,14 +138,11 @@ fn a_click_opens_the_notes() {
     run(3);
     run(4);
     assert_eq!(told.lock().expect("lock").closed, [3]);
-    click(&desktop, 3, "open");
+    desktop.click(3, "open");
     clicked(4, "open", 3);
     // Another action, which no button has.
     run(5);
-    for _ in 0..3 {
-        click(&desktop, 5, "approve");
-        pause();
-    }
+    desktop.click(5, "approve");
     run(6);
     // It was an answer all the same: nothing is left to close.
     assert_eq!(told.lock().expect("lock").closed, [3]);
@@ -352,6 +216,7 @@ fn few_notifications_wait_for_a_click_and_none_of_them_wakes_clada_up() {
         wait_until(is_shown, || daemon.said());
     }
     assert_eq!(told.lock().expect("lock").closed, [1, 2]);
+    assert_eq!(bus.connections_of(daemon.pid()), 1);
     let rests = || {
         let before = wake_ups(&daemon);
         std::thread::sleep(std::time::Duration::from_millis(700));
@@ -370,11 +235,8 @@ fn a_click_that_opens_nothing_is_logged() {
         save_by_rename(&project.path(NOTES), exec("true"));
         let is_shown = || told.lock().expect("lock").shown.len() == 1;
         wait_until(is_shown, || watching.said());
-        let is_logged = || {
-            click(&desktop, 1, "open");
-            watching.said().contains(says)
-        };
-        wait_until(is_logged, || watching.said());
+        desktop.click(1, "open");
+        watching.wait_for(says);
     };
     let Some(project) = with_opener() else { return };
     clicked(&project, "cannot open the notes: no display was found");
