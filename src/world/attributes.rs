@@ -16,6 +16,8 @@ use crate::world::ownership;
 
 /// The most bytes that Linux has for a list or a value.
 const MOST: usize = 64 * 1024;
+/// Enough for a usual list: the system sets as many aside each time as it is offered.
+const USUAL: usize = 512;
 
 /// A group that could not be kept, by the groups' numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,8 +119,13 @@ fn is_policy(name: &CStr) -> bool {
 }
 
 fn names(file: impl AsFd) -> io::Result<Vec<CString>> {
-    let mut list = Vec::with_capacity(MOST);
-    match fs::flistxattr(&file, spare_capacity(&mut list)) {
+    let mut list = Vec::with_capacity(USUAL);
+    let mut listed = fs::flistxattr(&file, spare_capacity(&mut list));
+    if listed == Err(Errno::RANGE) {
+        list.reserve(MOST);
+        listed = fs::flistxattr(&file, spare_capacity(&mut list));
+    }
+    match listed {
         Ok(_) => {}
         Err(Errno::NOTSUP | Errno::NOSYS) => return Ok(Vec::new()),
         Err(error) => return Err(error.into()),
