@@ -1,8 +1,9 @@
 //! The project's files on disk, confined to the root by directory handles. Never follows a link by name.
 //!
-//! Every path is walked name by name from the root's handle, each folder opened with "no links", and links are read and
-//! resolved here. Opening a path and checking it afterwards, or before, would leave a moment in which a link can be
-//! put in its place; a walk by handles has no such moment: a swapped link makes the next step fail.
+//! Every folder is opened from the root's handle with "no links": in one call where the system can do that and no link is on
+//! the way, otherwise name by name, and links are read and resolved here. Opening a path and checking it afterwards, or
+//! before, would leave a moment in which a link can be put in its place; a walk by handles has no such moment: a swapped
+//! link makes the next step fail.
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
