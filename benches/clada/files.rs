@@ -47,7 +47,7 @@ pub(crate) fn new_files(print: &mut dyn FnMut(Row)) {
         change.after.push(name);
     }
     change.reply = format!("<tasks>\n{tasks}</tasks>\n");
-    change.measure("1,000, whole process", print, |_, patch| {
+    change.measure("1,000", print, |_, patch| {
         ("ratio 1.5".to_owned(), patch.ratio <= 1.5)
     });
 }
@@ -72,7 +72,7 @@ pub(crate) fn edit_many(print: &mut dyn FnMut(Row)) {
         change.after.push(name);
     }
     change.reply = format!("<tasks>\n{tasks}</tasks>\n");
-    change.measure("one in each, whole process", print, |place, patch| {
+    change.measure("one in each", print, |place, patch| {
         at_most(if place == "in memory" { 15 } else { 65 }, patch)
     });
 }
@@ -102,9 +102,7 @@ pub(crate) fn edit_one(print: &mut dyn FnMut(Row)) {
         before: vec![(name.to_owned(), lines.concat())],
         after: vec![name.to_owned()],
     };
-    change.measure("of 9 MB, whole process", print, |_, patch| {
-        at_most(20, patch)
-    });
+    change.measure("of 9 MB", print, |_, patch| at_most(20, patch));
 }
 
 fn line(file: usize, number: usize) -> String {
