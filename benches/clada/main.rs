@@ -9,6 +9,7 @@
 mod context;
 #[cfg(not(target_os = "macos"))]
 mod copied;
+mod files;
 mod git;
 mod listener;
 mod many;
@@ -42,8 +43,9 @@ const GROUPS: &[Group] = &[
     ("output", output::flood),
     ("line to file", output::line),
     ("tier", tiers::measure),
-    ("edit of one file", process::edit_one),
-    ("edit of 200 files", process::edit_many),
+    ("edit of one file", files::edit_one),
+    ("edit of 200 files", files::edit_many),
+    ("new files", files::new_files),
     ("git", git::saves),
     ("context", context::budget),
 ];

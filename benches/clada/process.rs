@@ -1,8 +1,6 @@
 //! Figures of whole processes: from the start of the program to its end.
 
-use std::fmt::Write;
 use std::fs;
-use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -156,164 +154,16 @@ pub(crate) fn many_tasks(print: &mut dyn FnMut(Row)) {
     }
 }
 
-/// One edit in the middle of a file of 10 MB.
-pub(crate) fn edit_one(print: &mut dyn FnMut(Row)) {
-    let project = Project::new();
-    let reply = project.path("reply.md");
-    let (original, file) = (project.path("original.txt"), project.path("root/large.txt"));
-    let mut text = String::new();
-    let mut number = 0;
-    while text.len() < 10_000_000 {
-        number += 1;
-        let _ = writeln!(
-            text,
-            "    line {number} of the file, not much unlike its neighbours;"
-        );
-    }
-    fs::write(&original, &text).expect("write");
-    let line = |number| format!("    line {number} of the file, not much unlike its neighbours;\n");
-    let middle = number / 2;
-    let searched = (middle..middle + 3).map(line).collect::<String>();
-    let replaced = searched.replace(&format!("line {middle} of"), "the middle of");
-    fs::write(
-        &reply,
-        format!(
-            "<task><path>large.txt</path><c>edit</c>\n<search>\n{searched}</search>\n<replace>\n{replaced}</replace>\n</task>\n"
-        ),
-    )
-    .expect("write");
-
-    let fresh = || fs::copy(&original, &file).map(drop).expect("copy");
-    let ours = || {
-        fresh();
-        project.run(&reply)
-    };
-    let copy = || {
-        fresh();
-        let mut command = project.command("/bin/cp");
-        command.args(["large.txt", "copy.txt"]);
-        let _ = fs::remove_file(project.path("root/copy.txt"));
-        command
-    };
-    let sed = || {
-        fresh();
-        let mut command = project.command("/bin/sed");
-        command.args([
-            "-i",
-            &format!("{middle}s/line {middle} of/the middle of/"),
-            "large.txt",
-        ]);
-        command
-    };
-    let limit = Duration::from_millis(20);
-    let pair = against(21, ours, copy);
-    print(row(
-        "of 10 MB, whole process",
-        "cp of the file",
-        &pair,
-        Some(limit),
-    ));
-    let pair = against(21, ours, sed);
-    print(row(
-        "of 10 MB, whole process",
-        "sed -i, the same edit",
-        &pair,
-        Some(limit),
-    ));
-    whole(ours());
-    assert!(fs::read_to_string(&file).expect("read") == text.replacen(&searched, &replaced, 1));
-}
-
-/// 200 edits in 200 files, and the same changes as a patch.
-pub(crate) fn edit_many(print: &mut dyn FnMut(Row)) {
-    const FILES: usize = 200;
-    let project = Project::new();
-    let (reply, patch) = (project.path("reply.md"), project.path("changes.patch"));
-    let name = |file: usize| format!("part{}/file{file}.rs", file % 20);
-    let line =
-        |file: usize, line: usize| format!("    let value_{line} = compute(file_{file}, {line});");
-    let all = |file| {
-        (1..=100)
-            .map(|number| line(file, number) + "\n")
-            .collect::<String>()
-    };
-    let new = "    let value = once(more);";
-
-    let (mut tasks, mut hunks) = (String::new(), String::new());
-    for file in 0..FILES {
-        let (name, at) = (name(file), 20 + file % 60);
-        let lines = |from, to, mark: &str| {
-            (from..to)
-                .map(|number| format!("{mark}{}\n", line(file, number)))
-                .collect::<String>()
-        };
-        let (before, after) = (lines(at - 3, at, ""), lines(at + 1, at + 4, ""));
-        let (old, before_in_patch, after_in_patch) = (
-            line(file, at),
-            lines(at - 3, at, " "),
-            lines(at + 1, at + 4, " "),
-        );
-        let _ = write!(
-            tasks,
-            "<task>\n<path>{name}</path>\n<c>edit</c>\n<search>\n{before}{old}\n{after}</search>\n\
-             <replace>\n{before}{new}\n{after}</replace>\n</task>\n"
-        );
-        let _ = write!(
-            hunks,
-            "--- a/{name}\n+++ b/{name}\n@@ -{0},7 +{0},7 @@\n{before_in_patch}-{old}\n+{new}\n{after_in_patch}",
-            at - 3
-        );
-    }
-    fs::write(&reply, format!("<tasks>\n{tasks}</tasks>\n")).expect("write");
-    fs::write(&patch, hunks).expect("write");
-
-    let root = project.root();
-    let fresh = || {
-        let _ = fs::remove_dir_all(&root);
-        for file in 0..FILES {
-            let path = root.join(name(file));
-            fs::create_dir_all(path.parent().expect("a folder")).expect("mkdir");
-            fs::write(path, all(file)).expect("write");
-        }
-    };
-    let ours = || {
-        fresh();
-        project.run(&reply)
-    };
-    let theirs = || {
-        fresh();
-        let mut command = project.command("/usr/bin/patch");
-        command.args(["-p1", "-s", "-i"]).arg(&patch);
-        command
-    };
-    let tree = |command: Command| {
-        whole(command);
-        (0..FILES)
-            .map(|file| read(&root.join(name(file))))
-            .collect::<String>()
-    };
-    assert!(
-        tree(ours()) == tree(theirs()),
-        "both make the same of the files"
-    );
-
-    let pair = against(21, ours, theirs);
-    print(Row {
-        goal: Some(("ratio 1".to_owned(), pair.ratio <= 1.0)),
-        ..row("one in each, whole process", "patch", &pair, None)
-    });
-}
-
-fn read(path: &Path) -> String {
-    fs::read_to_string(path).expect("a file")
-}
-
 /// Whole runs of two programs in turn. Making a command ready is not measured.
-fn against(rounds: usize, ours: impl Fn() -> Command, theirs: impl Fn() -> Command) -> Pair {
+pub(crate) fn against(
+    rounds: usize,
+    ours: impl Fn() -> Command,
+    theirs: impl Fn() -> Command,
+) -> Pair {
     paired(rounds, || whole(ours()), || whole(theirs()))
 }
 
-fn row(what: &str, baseline: &'static str, pair: &Pair, limit: Option<Duration>) -> Row {
+pub(crate) fn row(what: &str, baseline: &'static str, pair: &Pair, limit: Option<Duration>) -> Row {
     Row {
         what: what.to_owned(),
         ours: ms(pair.ours),

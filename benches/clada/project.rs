@@ -21,7 +21,12 @@ pub(crate) struct Project {
 
 impl Project {
     pub(crate) fn new() -> Self {
-        let top = tempfile::tempdir().expect("a folder for temporary files");
+        Self::below(&std::env::temp_dir())
+    }
+
+    /// In this folder.
+    pub(crate) fn below(folder: &Path) -> Self {
+        let top = tempfile::tempdir_in(folder).expect("a folder for temporary files");
         for name in ["root", "home"] {
             std::fs::create_dir(top.path().join(name)).expect("mkdir");
         }

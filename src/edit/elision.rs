@@ -68,6 +68,9 @@ pub(crate) fn elision(line: &str) -> Option<Elision> {
 /// A comment without dots may say nothing else: `// remaining bytes` is about bytes.
 pub(crate) fn plain(line: &str) -> Option<Plainness> {
     let text = line.trim();
+    if !is_suspect(text) {
+        return None;
+    }
     let bracketed = BRACKETS.iter().find_map(|(before, behind)| {
         let inner = text.strip_prefix(before)?.strip_suffix(behind)?;
         Some((*before, inner))
@@ -92,6 +95,13 @@ pub(crate) fn plain(line: &str) -> Option<Plainness> {
     };
     let says_so = is_apart && parts.begins_with_it() && parts.is_of_known_words();
     says_so.then_some(Plainness::WordsAlone)
+}
+
+/// Tells by its ends if a line may have a comment mark, brackets or dots. Most lines of code have none: to look for each of them in every
+/// line took a fifteenth of the time of 1,000 new files.
+fn is_suspect(text: &str) -> bool {
+    text.starts_with(['(', '[', '{', '<', '/', '-', '#', ';', '%', '.', '…'])
+        || text.ends_with(['.', '…', '/', '}', '>'])
 }
 
 /// A line without what is around its words.
@@ -172,6 +182,17 @@ fn without_last<'l>(text: &'l str, last: &[&str]) -> (bool, &'l str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_mark_makes_a_line_suspect() {
+        let before = BRACKETS.iter().map(|(before, _)| before);
+        for first in before.chain(&MARKS).chain(&DOTS) {
+            assert!(is_suspect(&format!("{first} words")), "{first}");
+        }
+        for last in ENDS.iter().chain(&DOTS) {
+            assert!(is_suspect(&format!("words {last}")), "{last}");
+        }
+    }
 
     #[test]
     fn dots_alone_are_bare() {

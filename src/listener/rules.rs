@@ -159,16 +159,23 @@ impl RuleSource {
         let mut ground = locked(&self.ground);
         let named = fence.named();
         if ground.named != named {
+            let git = sandbox::git_dirs(&self.root, &fence.settle());
+            // Without more of them, the trees that were found just now are all.
+            let settled = if git.is_empty() {
+                fence.settled.clone()
+            } else {
+                Settled::default()
+            };
             *ground = Ground {
                 named,
-                git: sandbox::git_dirs(&self.root, &fence.trees()),
-                settled: Settled::default(),
+                git,
+                settled,
             };
         }
         fence.writable.extend(ground.git.iter().cloned());
         fence.settled = ground.settled.clone();
         // Now, while nothing runs.
-        let _ = fence.trees();
+        fence.settle();
     }
 
     /// Returns the current rules.

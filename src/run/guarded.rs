@@ -7,7 +7,9 @@ use super::saving::SavedTree;
 use crate::git::Snapshots;
 use crate::reply::path::{PathError, RelPath};
 use crate::world::attributes::Regrouped;
-use crate::world::workspace::{Disk, FileContent, FileKind, FsError, ProjectFiles, ResolvedPath};
+use crate::world::workspace::{
+    Disk, FileContent, FileKind, FsError, ProjectFiles, ResolvedPath, SeenPlace,
+};
 
 /// The files on the disk, and what the last save of them saw, where that is known.
 pub(super) struct GuardedFiles<'g> {
@@ -51,6 +53,10 @@ impl ProjectFiles for GuardedFiles<'_> {
 
     fn kind(&self, place: &ResolvedPath) -> Result<Option<FileKind>, FsError> {
         self.disk.kind(place)
+    }
+
+    fn see(&self, path: &RelPath, follow: bool) -> Result<SeenPlace, FsError> {
+        self.disk.see(path, follow)
     }
 
     fn read(&self, place: &ResolvedPath) -> Result<FileContent, FsError> {

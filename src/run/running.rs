@@ -218,7 +218,10 @@ impl Runner {
         run: &mut ActiveRun<'_, '_>,
     ) -> Option<Outcome> {
         let action = task.task.action.as_ref().ok()?;
-        let lost = saving.guard(&files::places(action, &self.disk), task.task, run);
+        let lost = saving.guard(|| files::places(action, &self.disk), task.task, run);
+        if lost.is_empty() {
+            return None;
+        }
         let destroyed = files::destroyed(action, &self.disk);
         let is_destroyed = |lost: &&Lost| {
             let mut destroyed = destroyed.iter();

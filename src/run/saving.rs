@@ -102,16 +102,19 @@ impl<'s> Saving<'s> {
     /// Saves what a file task may change at these places and the repository leaves out. Returns what could not be saved.
     pub(super) fn guard(
         &mut self,
-        places: &[PathBuf],
+        places: impl FnOnce() -> Vec<PathBuf>,
         task: &Task<'_>,
         run: &mut ActiveRun<'_, '_>,
     ) -> Vec<Lost> {
-        let snapshots = self.snapshots.as_deref_mut();
-        let Some(snapshots) = snapshots.filter(|_| !places.is_empty()) else {
+        let Some(snapshots) = self.snapshots.as_deref_mut() else {
             return Vec::new();
         };
+        let places = places();
+        if places.is_empty() {
+            return Vec::new();
+        }
         let message = run.message(self.batch, vec![task.summary()], CommitStep::Before);
-        let lost = snapshots.guard(places, &message);
+        let lost = snapshots.guard(&places, &message);
         run.notices(snapshots);
         lost
     }

@@ -18,6 +18,8 @@ use crate::world::ownership;
 
 /// The most bytes that Linux has for a list or a value. On macOS a file with a longer one is not replaced.
 const MOST: usize = 64 * 1024;
+/// Enough for a usual list: the system sets as many aside each time as it is offered.
+const USUAL: usize = 512;
 
 /// The error for an attribute that is not there.
 #[cfg(not(target_os = "macos"))]
@@ -159,8 +161,13 @@ fn copy_access_list(from: BorrowedFd<'_>, to: BorrowedFd<'_>) -> io::Result<()> 
 }
 
 fn names(file: impl AsFd) -> io::Result<Vec<CString>> {
-    let mut list = Vec::with_capacity(MOST);
-    match fs::flistxattr(&file, spare_capacity(&mut list)) {
+    let mut list = Vec::with_capacity(USUAL);
+    let mut listed = fs::flistxattr(&file, spare_capacity(&mut list));
+    if listed == Err(Errno::RANGE) {
+        list.reserve(MOST);
+        listed = fs::flistxattr(&file, spare_capacity(&mut list));
+    }
+    match listed {
         Ok(_) => {}
         Err(Errno::NOTSUP | Errno::NOSYS) => return Ok(Vec::new()),
         Err(error) => return Err(error.into()),

@@ -4,7 +4,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata};
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
 
@@ -228,6 +228,27 @@ pub fn open_plain(path: &Path, kind: OFlags) -> Result<OwnedFd, Errno> {
 #[cfg(not(target_os = "linux"))]
 pub fn open_plain(path: &Path, kind: OFlags) -> Result<OwnedFd, Errno> {
     walk(path, kind)
+}
+
+/// Opens a folder below an open one, in which no link is on the way.
+///
+/// # Errors
+/// Where it cannot be opened, and where the system cannot do this in one call.
+#[cfg(target_os = "linux")]
+pub fn open_below(folder: impl AsFd, path: &Path) -> Result<OwnedFd, Errno> {
+    use rustix::fs::{ResolveFlags, openat2};
+    let flags = WAY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let bounds = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+    openat2(folder, path, flags, Mode::empty(), bounds)
+}
+
+/// The same, which no other system can do.
+///
+/// # Errors
+/// Always.
+#[cfg(not(target_os = "linux"))]
+pub fn open_below(_folder: impl AsFd, _path: &Path) -> Result<OwnedFd, Errno> {
+    Err(Errno::NOSYS)
 }
 
 /// Opens a path name by name.

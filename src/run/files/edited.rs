@@ -16,7 +16,7 @@ use crate::reply::text::Text;
 use crate::report::fault::Fault;
 use crate::report::outcome::{Outcome, Touched};
 use crate::report::wording;
-use crate::world::workspace::{FileKind, FsError, ProjectFiles, ResolvedPath};
+use crate::world::workspace::{FileKind, FsError, ProjectFiles, ResolvedPath, SeenPlace};
 
 /// The number of times that an edit starts because somebody else saved the file at the same moment.
 pub(super) const TRIES: usize = 3;
@@ -124,13 +124,14 @@ fn edit_and_move(
     files: &mut dyn ProjectFiles,
 ) -> FileResult {
     let to_rel = named::any(to, files)?;
-    let place = files.place(&rel, false)?;
+    let SeenPlace { place, kind } = files.see(&rel, false)?;
     let source = NamedFile {
         rel,
         place,
+        kind,
         names: None,
     };
-    match files.kind(&source.place)? {
+    match kind {
         None => return Err(not_found_to_edit(&source.rel, edit, files)),
         Some(FileKind::Link) => {
             return Err(refused(format!(
@@ -142,6 +143,7 @@ fn edit_and_move(
     }
     let target = NamedFile {
         place: free_place(&source, &to_rel, to, files)?,
+        kind,
         rel: source.rel.clone(),
         names: None,
     };

@@ -177,6 +177,7 @@ fn taken_otherwise(action: &Action<'_>, files: &dyn ProjectFiles) -> Option<Stri
         meant.is_otherwise(path, files).then(|| meant.written())
     };
     let subjects = paths_of(action).into_iter();
+    let subjects = subjects.filter(|path| named::is_doubtful(path));
     let subjects = subjects.filter_map(|path| of(path, meant(action, path, files)));
     let target = match action {
         Action::Move { to, .. } | Action::Edit { to: Some(to), .. } => Some(to),

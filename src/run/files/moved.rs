@@ -8,7 +8,9 @@ use crate::reply::hunk::Hunk;
 use crate::reply::path::RelPath;
 use crate::report::fault::Fault;
 use crate::report::outcome::{Outcome, Touched};
-use crate::world::workspace::{FileContent, FileKind, FsError, ProjectFiles, ResolvedPath};
+use crate::world::workspace::{
+    FileContent, FileKind, FsError, ProjectFiles, ResolvedPath, SeenPlace,
+};
 
 pub(super) fn move_to(
     path: &str,
@@ -131,14 +133,17 @@ pub(super) fn to_delete(path: &str, files: &dyn ProjectFiles) -> FileResult<(Nam
     if rel.is_root() {
         return Err(refused("the project folder itself cannot be deleted"));
     }
-    let place = files.place(&rel, false)?;
-    match files.kind(&place)? {
-        Some(kind) => {
-            let names = None;
-            Ok((NamedFile { rel, place, names }, kind))
-        }
-        None => Err(not_found(&rel, files)),
-    }
+    let SeenPlace { place, kind } = files.see(&rel, false)?;
+    let Some(found) = kind else {
+        return Err(not_found(&rel, files));
+    };
+    let file = NamedFile {
+        rel,
+        place,
+        kind,
+        names: None,
+    };
+    Ok((file, found))
 }
 
 pub(super) fn delete(

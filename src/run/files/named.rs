@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use crate::code::{Address, MARK, address};
 use crate::reply::path::{PathError, RelPath};
-use crate::world::workspace::{FileKind, ProjectFiles};
+use crate::world::workspace::{FileKind, ProjectFiles, SeenPlace};
 
 /// The marks around a path in Markdown or in a sentence: before it, and behind it.
 const AROUND: [(&str, &str); 7] = [
@@ -26,12 +26,32 @@ pub(super) struct MeantPlace<'p> {
     pub(super) rel: RelPath,
     /// The names of what is meant in the file; none where all of it is.
     pub(super) names: Option<&'p str>,
+    /// The thing that was seen there, a link not followed; none where nobody has looked.
+    pub(super) seen: Option<SeenPlace>,
 }
 
 impl MeantPlace<'_> {
     /// All of what is at a place.
     pub(super) fn whole(rel: RelPath) -> Self {
-        Self { rel, names: None }
+        Self {
+            rel,
+            names: None,
+            seen: None,
+        }
+    }
+
+    /// All of what is at a place, and what is there now.
+    fn looked_at(rel: RelPath, files: &dyn ProjectFiles) -> Self {
+        let seen = files.see(&rel, false).ok();
+        Self {
+            seen,
+            ..Self::whole(rel)
+        }
+    }
+
+    /// The kind of thing that was seen there; a link is not followed.
+    fn kind(&self) -> Option<FileKind> {
+        self.seen.as_ref()?.kind
     }
 
     /// It as a reply would write it.
@@ -56,17 +76,26 @@ pub(super) fn text<'p>(
     files: &dyn ProjectFiles,
 ) -> Result<MeantPlace<'p>, PathError> {
     let bare = bare(path);
-    let kind_of = |side: &str| {
-        let place = files.parse(side).ok()?;
-        let place = files.place(&place, true).ok()?;
-        files.kind(&place).ok()?
+    let is_folder = |side: &str| {
+        let seen = files.parse(side).ok();
+        let seen = seen.and_then(|side| files.see(&side, true).ok());
+        seen.is_some_and(|seen| seen.kind == Some(FileKind::Dir))
     };
-    let sides = SIDES
-        .iter()
-        .filter(|side| kind_of(side) != Some(FileKind::Dir));
-    let sides = sides.filter_map(|side| bare.strip_prefix(side));
-    let all: Vec<&str> = [bare].into_iter().chain(sides).collect();
+    let without = |side: &&'static str| {
+        let rest = bare.strip_prefix(*side)?;
+        (!is_folder(side)).then_some(rest)
+    };
+    let all: Vec<&str> = [bare]
+        .into_iter()
+        .chain(SIDES.iter().filter_map(without))
+        .collect();
     inside(&all, path, files)
+}
+
+/// True if a path may mean something else than it says: it is one with something around or before it, or an address.
+pub(super) fn is_doubtful(path: &str) -> bool {
+    let bare = bare(path);
+    bare != path.trim() || path.contains(MARK) || SIDES.iter().any(|side| bare.starts_with(side))
 }
 
 /// The place of something that may be new, and that may be a part of a file.
@@ -83,12 +112,12 @@ pub(super) fn existing(path: &str, files: &dyn ProjectFiles) -> Result<RelPath, 
     if meant.names.is_some() {
         return Err(PathError::Part(path.trim().to_owned()));
     }
-    first([bare(path)], path, files, |kind| kind != FileKind::Dir)
+    first([bare(path)], path, files, |kind| kind != FileKind::Dir).map(|meant| meant.rel)
 }
 
 /// The place of something that may be new: what could be the name of a folder stays.
 pub(super) fn any(path: &str, files: &dyn ProjectFiles) -> Result<RelPath, PathError> {
-    first([bare(path)], path, files, |_| true)
+    first([bare(path)], path, files, |_| true).map(|meant| meant.rel)
 }
 
 /// A path for the user: as the reply wrote it, but where it was taken otherwise, the real one.
@@ -110,28 +139,30 @@ fn inside<'p>(
     files: &dyn ProjectFiles,
 ) -> Result<MeantPlace<'p>, PathError> {
     let whole = first(others.iter().copied(), path, files, |_| true);
-    let is_there = |rel: &RelPath| kind(rel, files).is_some();
+    let is_there = |whole: &MeantPlace<'_>| whole.kind().is_some();
     if !path.contains(MARK) || whole.as_ref().is_ok_and(is_there) {
-        return whole.map(MeantPlace::whole);
+        return whole;
     }
     let all = || [path].into_iter().chain(others.iter().copied());
     let mut readings = all().flat_map(Address::readings);
     let found = readings.find_map(|address| {
-        let rel = files.parse(address.file).ok()?;
-        let is_file = matches!(kind(&rel, files), Some(FileKind::File | FileKind::Link));
-        is_file.then_some((rel, address.names))
+        let meant = MeantPlace::looked_at(files.parse(address.file).ok()?, files);
+        let is_file = matches!(meant.kind(), Some(FileKind::File | FileKind::Link));
+        is_file.then_some(MeantPlace {
+            names: Some(address.names),
+            ..meant
+        })
     });
-    if let Some((rel, names)) = found {
-        let names = Some(names);
-        return Ok(MeantPlace { rel, names });
+    if let Some(found) = found {
+        return Ok(found);
     }
     // A file of such a name is nothing that a reply means to make.
     match Address::readings(others.last().copied().unwrap_or(path)).last() {
         Some(Address { file, names }) => files.parse(file).map(|rel| MeantPlace {
-            rel,
             names: Some(names),
+            ..MeantPlace::whole(rel)
         }),
-        None => whole.map(MeantPlace::whole),
+        None => whole,
     }
 }
 
@@ -140,23 +171,19 @@ fn first<'p>(
     path: &'p str,
     files: &dyn ProjectFiles,
     may_be: impl Fn(FileKind) -> bool,
-) -> Result<RelPath, PathError> {
-    let named = files.parse(path);
-    if named.as_ref().is_ok_and(|rel| kind(rel, files).is_some()) {
+) -> Result<MeantPlace<'p>, PathError> {
+    let looked_at = |rel| MeantPlace::looked_at(rel, files);
+    let named = files.parse(path).map(looked_at);
+    if named.as_ref().is_ok_and(|named| named.kind().is_some()) {
         return named;
     }
     let mut others = others
         .into_iter()
-        .filter_map(|other| files.parse(other).ok());
+        .filter(|other| *other != path.trim())
+        .filter_map(|other| files.parse(other).ok().map(looked_at));
     others
-        .find(|rel| kind(rel, files).is_some_and(&may_be))
+        .find(|other| other.kind().is_some_and(&may_be))
         .map_or(named, Ok)
-}
-
-/// The kind of thing at a path; a link is not followed.
-fn kind(rel: &RelPath, files: &dyn ProjectFiles) -> Option<FileKind> {
-    let place = files.place(rel, false).ok()?;
-    files.kind(&place).ok().flatten()
 }
 
 /// A path without what stands around it.

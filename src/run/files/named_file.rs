@@ -15,13 +15,17 @@ use crate::report::fault::Fault;
 use crate::report::outcome::{Outcome, Section, Stretch, Touched};
 use crate::report::repair::{self, FailedPlace, NotShown};
 use crate::world::syntax::Syntax;
-use crate::world::workspace::{FileContent, FileKind, FsError, ProjectFiles, ResolvedPath};
+use crate::world::workspace::{
+    FileContent, FileKind, FsError, ProjectFiles, ResolvedPath, SeenPlace,
+};
 
 /// A file as a task names it, and its place.
 #[derive(Debug, Clone)]
 pub(super) struct NamedFile {
     pub(super) rel: RelPath,
     pub(super) place: ResolvedPath,
+    /// The kind of what was there when it was named.
+    pub(super) kind: Option<FileKind>,
     /// The names of the definition in it that is meant; none where all of it is.
     pub(super) names: Option<String>,
 }
@@ -29,10 +33,15 @@ pub(super) struct NamedFile {
 impl NamedFile {
     /// The file at a place; if it is a link, the file that the link leads to.
     pub(super) fn at(meant: MeantPlace<'_>, files: &dyn ProjectFiles) -> FileResult<Self> {
-        let place = files.place(&meant.rel, true)?;
+        let seen = meant.seen.filter(|it| it.kind != Some(FileKind::Link));
+        let SeenPlace { place, kind } = match seen {
+            Some(seen) => seen,
+            None => files.see(&meant.rel, true)?,
+        };
         Ok(Self {
             rel: meant.rel,
             place,
+            kind,
             names: meant.names.map(str::to_owned),
         })
     }
@@ -70,8 +79,8 @@ impl NamedFile {
         if !is_folder {
             return file;
         }
-        let Self { rel, place, .. } = file?;
-        if files.kind(&place)? == Some(FileKind::File) {
+        let Self { rel, kind, .. } = file?;
+        if kind == Some(FileKind::File) {
             let message = format!("`{rel}` is a file: write its path without the `/` at the end");
             return Err(failed(Fault::NotAFolder, message));
         }

@@ -24,13 +24,15 @@ pub(super) fn overwrite(
     if file.names.is_some() {
         return definition::overwrite(&file, content, files);
     }
-    if only_new && files.kind(&file.place)?.is_some() {
+    if only_new && file.kind.is_some() {
         let message = format!("`{}` already exists: edit it, or delete it first", file.rel);
         return Err(failed(Fault::Exists, message));
     }
     let text = file_text(content, final_newline);
     let bytes = text.as_bytes();
-    let replaced = files.read_to_change(&file.place).ok();
+    let replaced = file
+        .kind
+        .and_then(|_| files.read_to_change(&file.place).ok());
     let replaced = replaced.as_ref().map(|content| content.bytes.as_slice());
     if !only_new {
         left_out::refuse(content, &file.rel, replaced, Use::Whole)?;

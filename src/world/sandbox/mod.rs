@@ -172,6 +172,11 @@ impl Fence {
         named
     }
 
+    /// Finds the trees if that was not done yet, and returns those that were there then.
+    pub fn settle(&self) -> Vec<PathBuf> {
+        self.settled.trees(|| self.named()).known()
+    }
+
     /// Returns the trees that can be opened now, and those that are left out though they are there.
     fn now(&self) -> (Vec<WritableTree>, Vec<LeftOut>) {
         self.settled.trees(|| self.named()).now()

@@ -6,13 +6,13 @@
 //! then on each tree is one folder, known by its descriptor. Its path must still lead there without a link; only a folder
 //! that the user put in its place, where no command can write, is taken instead.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::fmt;
 use std::fs::{self, Metadata};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use rustix::fs::{OFlags, fstat};
@@ -107,6 +107,7 @@ struct Followed {
     path: PathBuf,
     /// The places of the links that were followed.
     links: Vec<PathBuf>,
+    opened: Option<WritableTree>,
 }
 
 impl Followed {
@@ -131,26 +132,26 @@ impl WritableTrees {
             paths.push(linked.swap_remove(found).path.clone());
         }
         let mut left_out: Vec<LeftOut> = Vec::new();
-        let mut accepted = BTreeSet::new();
+        let mut accepted = BTreeMap::new();
         for followed in followed {
             match followed.in_tree(&paths) {
                 Some(link) => left_out.push(link),
-                None => _ = accepted.insert(followed.path),
+                None => _ = accepted.insert(followed.path, followed.opened),
             }
         }
         let (mut there, mut missing) = (Vec::<(PathBuf, Option<WritableTree>)>::new(), Vec::new());
-        for path in accepted {
+        for (path, opened) in accepted {
             // One inside another adds nothing.
             if there.iter().any(|(tree, _)| path.starts_with(tree)) {
                 continue;
             }
-            match opened(&path) {
-                Ok(tree) if is_own(&tree) => there.push((path, Some(tree))),
-                Ok(_) => left_out.push(LeftOut {
+            match opened {
+                Some(tree) if is_own(&tree) => there.push((path, Some(tree))),
+                Some(_) => left_out.push(LeftOut {
                     path,
                     why: NotOpened::NotOwn,
                 }),
-                Err(_) => missing.push((path, None)),
+                None => missing.push((path, None)),
             }
         }
         there.append(&mut missing);
@@ -158,6 +159,13 @@ impl WritableTrees {
             named: there,
             left_out,
         }
+    }
+
+    /// The paths of those that were there when they were looked at last; on systems other than Linux, of all.
+    pub(super) fn known(&self) -> Vec<PathBuf> {
+        let known = self.named.iter();
+        let known = known.filter(|(_, tree)| tree.is_some() || !cfg!(target_os = "linux"));
+        known.map(|(path, _)| path.clone()).collect()
     }
 
     /// The trees that can be opened now, and those that are left out. Those that came to be since, or were replaced, are among
@@ -233,9 +241,17 @@ fn opened(path: &Path) -> io::Result<WritableTree> {
     })
 }
 
-/// Follows a path as far as it exists, and keeps where its links are. One that cannot be followed stays as it was named: it is
-/// not opened, as it has links.
+/// Follows a path as far as it exists, keeps where its links are, and opens what it leads to. One that cannot be followed stays as it
+/// was named: it is not opened, as it has links.
 fn follow(named: &Path) -> Followed {
+    if let Some(opened) = opened_plain(named) {
+        return Followed {
+            named: named.to_owned(),
+            path: named.components().collect(),
+            links: Vec::new(),
+            opened,
+        };
+    }
     let mut links = Vec::new();
     let mut keep = |at: &Path, found: &Metadata| {
         if found.is_symlink() {
@@ -244,10 +260,25 @@ fn follow(named: &Path) -> Followed {
         Ok::<_, Infallible>(())
     };
     let Ok(path) = ownership::follow(named, &mut keep);
+    let path = path.unwrap_or_else(|_| named.to_owned());
     Followed {
         named: named.to_owned(),
-        path: path.unwrap_or_else(|_| named.to_owned()),
+        opened: opened(&path).ok(),
+        path,
         links,
+    }
+}
+
+/// Opens what is at a path, if there is something; `None` where a link is on the way. One call does for most paths: with a look at each
+/// name of more than a hundred paths, a start took half as long again.
+fn opened_plain(path: &Path) -> Option<Option<WritableTree>> {
+    let mut parts = path.components();
+    if !parts.all(|part| matches!(part, Component::RootDir | Component::Normal(_))) {
+        return None;
+    }
+    match opened(path) {
+        Ok(tree) => Some(Some(tree)),
+        Err(error) => (error.kind() == io::ErrorKind::NotFound).then_some(None),
     }
 }
 

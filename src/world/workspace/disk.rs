@@ -1,8 +1,9 @@
 //! The project's files on disk, confined to the root by directory handles. Never follows a link by name.
 //!
-//! Every path is walked name by name from the root's handle, each folder opened with "no links", and links are read and
-//! resolved here. Opening a path and checking it afterwards, or before, would leave a moment in which a link can be
-//! put in its place; a walk by handles has no such moment: a swapped link makes the next step fail.
+//! Every folder is opened from the root's handle with "no links": in one call where the system can do that and no link is on
+//! the way, otherwise name by name, and links are read and resolved here. Opening a path and checking it afterwards, or
+//! before, would leave a moment in which a link can be put in its place; a walk by handles has no such moment: a swapped
+//! link makes the next step fail.
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
@@ -23,13 +24,13 @@ use super::entry::{io_error, last, rename_at, show, stamp, unused_name};
 use super::flush::Flush;
 use super::own::{Concern, Id, Own, PlaceIds, id};
 use super::removal::{Removal, check_tree};
-use super::replace::{replace_any, replace_expected};
+use super::replace::{put_new, replace_any, replace_expected};
 use super::walk::{StepKind, walk};
-use super::{FileContent, FileKind, FsError, ProjectFiles, ResolvedPath};
+use super::{FileContent, FileKind, FsError, ProjectFiles, ResolvedPath, SeenPlace};
 use crate::policy::paths::{Access, Paths};
-use crate::reply::path::{RelPath, Spellings};
+use crate::reply::path::{RelPath, Spellings, is_git};
 use crate::world::attributes::{self, Regrouped};
-use crate::world::folder::{FolderError, OpenFolder, if_there};
+use crate::world::folder::{FolderError, OpenFolder, if_there, open_below};
 use crate::world::scarce;
 use crate::world::syntax::Syntax;
 
@@ -234,11 +235,30 @@ impl Disk {
 
     /// A folder under the root, opened without following any link.
     pub(super) fn folder(&self, path: &Path) -> io::Result<Arc<Dir>> {
+        if path.as_os_str().is_empty() {
+            return Ok(Arc::clone(&self.root));
+        }
+        if let Ok(folder) = open_below(&*self.root, path) {
+            return Ok(Arc::new(Dir::from_std_file(folder.into())));
+        }
         let mut dir = Arc::clone(&self.root);
         for name in path.components() {
             dir = Arc::new(dir.open_dir_nofollow(name)?);
         }
         Ok(dir)
+    }
+
+    /// Looks at what a path leads to if no link is on the way: most often there is none, and then one look is enough.
+    fn see_plain(&self, path: &RelPath, follow: bool) -> Option<SeenPlace> {
+        if path.names().any(|name| name == ".." || is_git(name)) {
+            return None;
+        }
+        let place = ResolvedPath(path.names().collect());
+        let dir = self.folder_of(&place.0).ok()?;
+        let found = if_there(dir.symlink_metadata(place.0.file_name()?)).ok()?;
+        let kind = found.map(|found| kind(found.file_type()));
+        let is_followed = follow && kind == Some(FileKind::Link);
+        (!is_followed).then_some(SeenPlace { place, kind })
     }
 
     /// The folder that a path is in.
@@ -248,8 +268,9 @@ impl Disk {
 
     /// Goes to a place as far as it exists, without following any link. Refused where it belongs to clada.
     pub(super) fn way(&self, place: &ResolvedPath) -> Result<WalkedPath, FsError> {
-        let way = self.unguarded_way(place)?;
+        let way = self.walked(place)?;
         let concern = self.own.concerns(&PlaceIds {
+            path: &place.0,
             above: &way.above,
             itself: way
                 .itself
@@ -269,7 +290,7 @@ impl Disk {
     }
 
     /// The same without asking whether it belongs to clada.
-    fn unguarded_way(&self, place: &ResolvedPath) -> Result<WalkedPath, FsError> {
+    fn walked(&self, place: &ResolvedPath) -> Result<WalkedPath, FsError> {
         let open = |e| io_error("open the folder of", place, e);
         let mut names: Vec<OsString> = place.0.iter().map(OsString::from).collect();
         names.reverse();
@@ -296,6 +317,13 @@ impl Disk {
             names,
             itself,
         })
+    }
+
+    /// The folder of a file that was read.
+    fn folder_of_expected(&self, place: &ResolvedPath) -> Result<Arc<Dir>, FsError> {
+        let folder = if_there(self.folder_of(&place.0));
+        let folder = folder.map_err(|error| io_error("open the folder of", place, error))?;
+        folder.ok_or_else(|| FsError::Changed(show(place)))
     }
 
     /// Goes to a place in a folder that exists.
@@ -359,9 +387,9 @@ impl Disk {
         // More than is there may be in no memory.
         let expected = usize::try_from(stamp.size).map_or(AT_ONCE, |size| size.min(AT_ONCE));
         let mut bytes = Vec::with_capacity(expected + 1);
-        // It may grow meanwhile.
-        file.take(limit.saturating_add(1))
-            .read_to_end(&mut bytes)
+        // It may grow meanwhile. The memory for it is not cleared before: that took as long as the reading.
+        let mut file = file.into_std().take(limit.saturating_add(1));
+        file.read_to_end(&mut bytes)
             .map_err(|e| io_error("read", place, e))?;
         if bytes.len() as u64 > limit {
             return Err(too_large(place, bytes.len() as u64, limit, true));
@@ -379,21 +407,28 @@ impl Disk {
         runs: Option<bool>,
     ) -> Result<Option<Regrouped>, FsError> {
         let fail = |action| move |e| io_error(action, place, e);
-        // What is expected passed the guard when it was read, and is found below to be that very file.
-        let way = match expected {
-            Some(_) => self.unguarded_way(place)?,
-            None => self.way(place)?,
+        let mut is_new = false;
+        let (dir, made) = match expected {
+            // It passed the guard when it was read, and is found below to be that very file.
+            Some(_) => (self.folder_of_expected(place)?, MadeDirs(Vec::new())),
+            None => {
+                let way = self.way(place)?;
+                is_new = way.itself.is_none();
+                way.made(place)?
+            }
         };
-        let (dir, made) = way.made(place)?;
-        let old = replaceable(&dir, place)?;
+        let old = if is_new {
+            None
+        } else {
+            replaceable(&dir, place)?
+        };
         // Nameless until it is whole, so that clada leaves nothing behind when it is killed here. (A file with a name
         // from the start made 200 edits 8 % faster.)
         let mut new = TempFile::new(&dir).map_err(fail("write in the folder of"))?;
         let found = old.as_ref().map(|(_, found)| found);
         fill(new.as_file_mut(), parts, found).map_err(fail("write"))?;
-        let old = old.map(|(file, _)| file);
         let mut regrouped = None;
-        if let Some(old) = &old {
+        if let Some((old, _)) = &old {
             let kept = attributes::copy(old, new.as_file());
             regrouped = kept.map_err(|error| FsError::Attributes {
                 path: show(place),
@@ -405,6 +440,9 @@ impl Disk {
         }
         let mut written = None;
         match expected {
+            None if old.is_none() => {
+                put_new(&dir, new, last(place)?).map_err(fail("write"))?;
+            }
             None => replace_any(&dir, new, last(place)?).map_err(fail("write"))?,
             Some(expected) => {
                 written = Some(new.as_file().try_clone().map_err(fail("write"))?);
@@ -466,24 +504,21 @@ fn replaceable(dir: &Dir, place: &ResolvedPath) -> Result<Option<(File, Metadata
 
 impl ProjectFiles for Disk {
     fn place(&self, path: &RelPath, follow: bool) -> Result<ResolvedPath, FsError> {
-        // The folder that was looked into last stays open: a walk mostly goes down one by one.
-        let mut last: Option<(PathBuf, Arc<Dir>)> = None;
+        if let Some(seen) = self.see_plain(path, follow) {
+            return Ok(seen.place);
+        }
         walk(path, follow, &self.spellings, |path| {
-            let (Some(name), Some(parent)) = (path.file_name(), path.parent()) else {
-                return Ok(StepKind::Folder);
-            };
-            let dir = match last.take() {
-                Some((opened, dir)) if opened == parent => dir,
-                Some((opened, dir)) if parent.parent() == Some(&opened) => {
-                    let name = parent.file_name().unwrap_or_default();
-                    Arc::new(dir.open_dir_nofollow(name)?)
-                }
-                _ => self.folder(parent)?,
-            };
-            let seen = look(&dir, name);
-            last = Some((parent.to_owned(), dir));
-            seen
+            self.look(&ResolvedPath(path.to_owned()))
         })
+    }
+
+    fn see(&self, path: &RelPath, follow: bool) -> Result<SeenPlace, FsError> {
+        if let Some(seen) = self.see_plain(path, follow) {
+            return Ok(seen);
+        }
+        let place = self.place(path, follow)?;
+        let kind = self.kind(&place)?;
+        Ok(SeenPlace { place, kind })
     }
 
     fn kind(&self, place: &ResolvedPath) -> Result<Option<FileKind>, FsError> {

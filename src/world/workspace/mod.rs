@@ -55,6 +55,13 @@ impl ResolvedPath {
     }
 }
 
+/// A place that a path of a reply leads to, and the kind of what is there, if anything is.
+#[derive(Debug, Clone)]
+pub struct SeenPlace {
+    pub place: ResolvedPath,
+    pub kind: Option<FileKind>,
+}
+
 /// The kind of what is at a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
@@ -106,6 +113,16 @@ pub trait ProjectFiles {
     /// # Errors
     /// Where the folder cannot be looked at.
     fn kind(&self, place: &ResolvedPath) -> Result<Option<FileKind>, FsError>;
+
+    /// Does both at once.
+    ///
+    /// # Errors
+    /// Those of both.
+    fn see(&self, path: &RelPath, follow: bool) -> Result<SeenPlace, FsError> {
+        let place = self.place(path, follow)?;
+        let kind = self.kind(&place)?;
+        Ok(SeenPlace { place, kind })
+    }
 
     /// The content of a regular file, for showing it.
     ///

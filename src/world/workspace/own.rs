@@ -2,24 +2,50 @@
 //! name it; what does not exist yet, by its names below what does.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{metadata, symlink_metadata};
+use std::fs::{self, metadata, symlink_metadata};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 use cap_std::fs::{Metadata, MetadataExt as _};
 
+use crate::world::locked::locked;
+
 /// Device and inode.
 pub(super) type Id = (u64, u64);
+
+/// The time for which the identity of a folder counts once it was found.
+const FRESH: Duration = Duration::from_millis(5);
 
 /// The places that no task may touch.
 pub(super) struct Own {
     places: Vec<PathBuf>,
     /// The root and the folders that it is in.
     above: Vec<Id>,
+    found: Mutex<Option<FoundIds>>,
+}
+
+/// The identities of the places, in their order, and the time when they were looked for.
+struct FoundIds {
+    at: Instant,
+    ids: Vec<OwnIds>,
+}
+
+/// The identities of one place.
+#[derive(Clone, Copy)]
+struct OwnIds {
+    /// Its own, a link not followed.
+    link: Option<Id>,
+    /// That of what is there when a link is followed.
+    target: Option<Id>,
+    is_folder: bool,
 }
 
 /// The identities of what exists on the way to a place.
 pub(super) struct PlaceIds<'w> {
+    /// Its names.
+    pub(super) path: &'w Path,
     /// The folders from the root to it, as far as they exist.
     pub(super) above: &'w [Id],
     /// The identity of what is at the place, and true if something may be in it: in a folder, or a link to one.
@@ -40,7 +66,11 @@ impl Own {
         places.sort();
         places.dedup();
         let above = root.ancestors().filter_map(followed).collect();
-        Self { places, above }
+        Self {
+            places,
+            above,
+            found: Mutex::default(),
+        }
     }
 
     /// These are clada's too.
@@ -48,17 +78,45 @@ impl Own {
         self.places.extend_from_slice(places);
         self.places.sort();
         self.places.dedup();
+        *locked(&self.found) = None;
     }
 
     /// Returns the identities of those that exist.
     pub(super) fn ids(&self) -> Vec<Id> {
-        self.places.iter().filter_map(|own| both(own).1).collect()
+        let targets = self.places.iter().map(|own| OwnIds::of(own).target);
+        targets.flatten().collect()
+    }
+
+    /// The identities of all, found at this moment or not long ago.
+    fn compared(&self, with: &PlaceIds<'_>) -> Vec<OwnIds> {
+        let mut found = locked(&self.found);
+        let known = found.take().filter(|known| known.at.elapsed() < FRESH);
+        let now = match known {
+            Some(mut known) => {
+                for (own, ids) in self.places.iter().zip(&mut known.ids) {
+                    if !ids.still_count(own, with) {
+                        *ids = OwnIds::of(own);
+                    }
+                }
+                known
+            }
+            None => FoundIds {
+                at: Instant::now(),
+                ids: self.places.iter().map(|own| OwnIds::of(own)).collect(),
+            },
+        };
+        let ids = now.ids.clone();
+        *found = Some(now);
+        ids
     }
 
     /// Tells if a place is clada's, is in a folder of clada's, or holds something of clada's.
     pub(super) fn concerns(&self, found: &PlaceIds<'_>) -> Option<Concern> {
-        self.places.iter().find_map(|own| {
-            let (link, id) = both(own);
+        let ids = self.compared(found);
+        self.places.iter().zip(ids).find_map(|(own, ids)| {
+            let OwnIds {
+                link, target: id, ..
+            } = ids;
             let same = |other: &Id| id.as_ref() == Some(other);
             if found.above.iter().chain(&self.above).any(same)
                 || found
@@ -70,8 +128,8 @@ impl Own {
             }
             let (itself, may_hold) = found.itself?;
             let holds = |holder: &Path| {
-                let (link, id) = both(holder);
-                id == Some(itself) || link == Some(itself)
+                let OwnIds { link, target, .. } = OwnIds::of(holder);
+                target == Some(itself) || link == Some(itself)
             };
             // What is a link is held by the folders of its target as well.
             let target = if may_hold {
@@ -91,7 +149,11 @@ impl Own {
 /// True if creating what is found missing would create clada's, or what is above or below it. In any letter case, as
 /// the file system may not tell them apart.
 fn will_be(own: &Path, found: &PlaceIds<'_>) -> bool {
-    if found.missing.is_empty() {
+    let Some(first) = found.missing.first() else {
+        return false;
+    };
+    // Mostly no name is the same, and then nothing need be looked at.
+    if !own.iter().any(|name| name.eq_ignore_ascii_case(first)) {
         return false;
     }
     let mut names: Vec<&OsStr> = Vec::new();
@@ -113,18 +175,81 @@ pub(super) fn id(found: &Metadata) -> Id {
 }
 
 fn followed(path: &Path) -> Option<Id> {
-    metadata(path).ok().map(|found| (found.dev(), found.ino()))
+    metadata(path).ok().map(|found| id_of(&found))
 }
 
-/// Returns the identity of what is at a path itself, and of what is there when a link is followed. Mostly one system call:
-/// this is asked for each of clada's own files at each task, and took most of the time of 200 edits when it was two or more.
-fn both(path: &Path) -> (Option<Id>, Option<Id>) {
-    match symlink_metadata(path) {
-        Ok(found) => {
-            let id = Some((found.dev(), found.ino()));
-            let is_link = found.is_symlink();
-            (id, if is_link { followed(path) } else { id })
+fn id_of(found: &fs::Metadata) -> Id {
+    (found.dev(), found.ino())
+}
+
+impl OwnIds {
+    /// Looks at a path. Mostly one system call.
+    fn of(path: &Path) -> Self {
+        let Ok(found) = symlink_metadata(path) else {
+            return Self {
+                link: None,
+                target: None,
+                is_folder: false,
+            };
+        };
+        let link = Some(id_of(&found));
+        if !found.is_symlink() {
+            return Self {
+                link,
+                target: link,
+                is_folder: found.is_dir(),
+            };
         }
-        Err(_) => (None, None),
+        Self {
+            link,
+            target: followed(path),
+            is_folder: false,
+        }
+    }
+
+    /// Tells if a place of clada need not be looked at again. What a new file could be in are folders alone, and what makes one anew is
+    /// slow; but an editor puts another file in the place of the notes at each save. A file of the same name is looked at in any case.
+    fn still_count(&self, own: &Path, with: &PlaceIds<'_>) -> bool {
+        let name = own.file_name().unwrap_or_default();
+        let is_named = || with.path.iter().any(|it| it.eq_ignore_ascii_case(name));
+        match with.itself {
+            None => !is_named(),
+            Some((_, may_hold)) => self.is_folder && !may_hold && !is_named(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_came_in_the_place_of_cladas_file_is_known_at_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = dir.path().canonicalize().unwrap();
+        let (notes, saved) = (top.join("notes.md"), top.join("saved"));
+        let own = Own::new(vec![notes.clone(), top.join("later")], &top.join("root"));
+        let concern = |path: &str, above: &[Id], itself| {
+            own.concerns(&PlaceIds {
+                path: Path::new(path),
+                above,
+                itself,
+                missing: &[],
+            })
+        };
+        for _ in 0..20 {
+            fs::write(&saved, "text").unwrap();
+            let other = id_of(&metadata(&saved).unwrap());
+            assert_eq!(concern("a", &[], Some((other, false))), None);
+            fs::rename(&saved, &notes).unwrap();
+            assert_eq!(
+                concern("a", &[], Some((other, false))),
+                Some(Concern::Is),
+                "by its identity alone"
+            );
+        }
+        fs::create_dir(top.join("later")).unwrap();
+        let later = id_of(&metadata(top.join("later")).unwrap());
+        assert_eq!(concern("Later/new", &[later], None), Some(Concern::Is));
     }
 }

@@ -6,14 +6,15 @@ use std::os::fd::AsRawFd;
 
 use cap_std::fs::{Dir, File, Metadata};
 use cap_tempfile::TempFile;
-use rustix::fs::{AtFlags, CWD, RenameFlags};
+use rustix::fs::{AtFlags, CWD, RenameFlags, linkat};
+use rustix::io::Errno;
 
 use super::entry::{aside_name, io_error, last, rename_at, show, stamp};
 use super::own::{Id, id};
 use super::{FileContent, FsError, ResolvedPath};
 use crate::world::compare::holds;
 
-/// Puts a new file in the place of the expected one, which is open as `old`.
+/// Puts a new file in the place of the expected one, which is open as `old` and was like that then.
 ///
 /// It is compared when it is out of the way: a save of somebody else until the exchange goes back to its name. Measured
 /// with two programs that edit one file without pause: of their edits, one in four was lost where it was compared before
@@ -21,17 +22,17 @@ use crate::world::compare::holds;
 pub(super) fn replace_expected(
     dir: &Dir,
     new: TempFile<'_>,
-    old: Option<File>,
+    old: Option<(File, Metadata)>,
     expected: &FileContent,
     place: &ResolvedPath,
 ) -> Result<(), FsError> {
     let name = last(place)?;
     let fail = |e| io_error("write", place, e);
     let changed = || FsError::Changed(show(place));
-    let old = old.ok_or_else(changed)?;
+    let (old, found) = old.ok_or_else(changed)?;
     // Before anything is moved; that the name and the handle are of one file is what `is_still` counts on.
     let there = dir.symlink_metadata(name).map_err(|_| changed())?;
-    if [&there, &old.metadata().map_err(fail)?].map(stamp) != [expected.stamp; 2] {
+    if [&there, &found].map(stamp) != [expected.stamp; 2] {
         return Err(changed());
     }
     let check = |name: &OsStr| match is_still(dir, name, &old, expected) {
@@ -61,6 +62,14 @@ pub(super) fn replace_expected(
     result
 }
 
+/// Puts a new file where nothing was a moment ago; in the place of what somebody put there since.
+pub(super) fn put_new(dir: &Dir, new: TempFile<'_>, name: &OsStr) -> io::Result<()> {
+    match link(&new, dir, name) {
+        Ok(()) => Ok(()),
+        Err(_) => replace_any(dir, new, name),
+    }
+}
+
 /// Puts a new file in the place of whatever is there, or of nothing. Until then it has a name of clada's, not one of
 /// `TempFile`'s: should clada be killed here, that is known to be nobody's.
 pub(super) fn replace_any(dir: &Dir, new: TempFile<'_>, name: &OsStr) -> io::Result<()> {
@@ -73,12 +82,24 @@ pub(super) fn replace_any(dir: &Dir, new: TempFile<'_>, name: &OsStr) -> io::Res
 /// Gives a nameless file a name. At once, where `TempFile` would take a passing name first: that was a tenth of the time of
 /// 200 edits.
 fn give_name(new: TempFile<'_>, dir: &Dir, name: &OsStr) -> io::Result<()> {
-    let file = format!("/proc/self/fd/{}", new.as_file().as_raw_fd());
-    match rustix::fs::linkat(CWD, file, dir, name, AtFlags::SYMLINK_FOLLOW) {
+    match link(&new, dir, name) {
         Ok(()) => Ok(()),
         // A system without it, or a file system without nameless files.
         Err(_) => new.replace(name),
     }
+}
+
+/// Gives a nameless file a name that nothing has.
+fn link(new: &TempFile<'_>, dir: &Dir, name: &OsStr) -> Result<(), Errno> {
+    let file = new.as_file();
+    #[cfg(target_os = "linux")]
+    match linkat(file, "", dir, name, AtFlags::EMPTY_PATH) {
+        // Older systems allow that to root alone.
+        Err(Errno::NOENT) => {}
+        linked => return linked,
+    }
+    let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+    linkat(CWD, path, dir, name, AtFlags::SYMLINK_FOLLOW)
 }
 
 /// Exchanges what was found to be somebody's with ours at its name. What comes to light there may be newer than what was
