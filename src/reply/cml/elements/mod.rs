@@ -253,12 +253,13 @@ fn holds_task_end(payload: &str) -> bool {
             })
 }
 
-/// True if every special character of a payload is written as an entity, and a tag's at least.
+/// True if every special character of a payload is written as an entity, and a tag's at least. Nearly always the first one is
+/// not.
 fn looks_escaped(payload: &str) -> bool {
-    memchr::memchr(b'&', payload.as_bytes()).is_some()
-        && !payload.contains(['<', '>'])
+    let is_entity = |(at, _)| ENTITIES.iter().any(|(e, _)| payload[at..].starts_with(e));
+    let bytes = payload.as_bytes();
+    memchr::memchr(b'&', bytes).is_some()
+        && payload.match_indices('&').all(is_entity)
+        && memchr::memchr2(b'<', b'>', bytes).is_none()
         && (payload.contains("&lt;") || payload.contains("&gt;"))
-        && payload
-            .match_indices('&')
-            .all(|(at, _)| ENTITIES.iter().any(|(e, _)| payload[at..].starts_with(e)))
 }
