@@ -1,6 +1,7 @@
 //! `clada check`: lists the tasks and problems of a reply; carries out nothing.
 
-use std::io::Write;
+use std::borrow::Cow;
+use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -43,14 +44,15 @@ pub fn main(file: Option<&Path>, as_json: bool) -> Result<ExitCode, Error> {
     let others = found.batches.iter().filter(is_other);
     let tasks = others.map(|batch| batch.tasks.len()).sum::<usize>() + blocks.blocks.len();
     let policy = Policy::new(&settings.exec.deny, &settings.exec.ask);
-    let listed = listed(&text, &found, policy.ok().as_ref());
+    let policy = policy.ok();
+    let listed = listed(&text, &found, policy.as_ref());
     let problems = problems(&text, &found);
     let failed = problems
         .iter()
         .any(|problem| problem.error_type != "warning");
     let carried = CarriedKey::of(&text, &found, &folders);
-    let mut out = terminal::stdout();
     if as_json {
+        let listed: Vec<_> = listed.collect();
         let mut said = json(&found, &blocks, tasks, &listed, &problems);
         // Who reads the form of SHAM and NESL knows no others.
         if let Some(carried) = carried.filter(|it| it.is_any || said["tasks"].is_array()) {
@@ -59,7 +61,9 @@ pub fn main(file: Option<&Path>, as_json: bool) -> Result<ExitCode, Error> {
         }
         terminal::print_json(&said)?;
     } else {
-        for task in &listed {
+        // Standard output is flushed at each line end, and a reply may have many tasks.
+        let mut out = BufWriter::new(terminal::stdout());
+        for task in listed {
             let (asks, commands) = question::parted(task.asks.as_deref().unwrap_or_default());
             let dash = if asks.is_empty() { "" } else { " - " };
             writeln!(out, "{}{dash}{asks}", report::one_line(&task.line()))?;
@@ -76,6 +80,7 @@ pub fn main(file: Option<&Path>, as_json: bool) -> Result<ExitCode, Error> {
         if let Some(carried) = carried.filter(|it| it.is_any) {
             writeln!(out, "{}", report::one_line(&carried.said))?;
         }
+        out.flush()?;
     }
     Ok(ExitCode::from(u8::from(failed)))
 }
@@ -153,7 +158,7 @@ fn json(
     found: &Scan<'_>,
     blocks: &Document,
     tasks: usize,
-    listed: &[ListedTask],
+    listed: &[ListedTask<'_>],
     problems: &[ParseError],
 ) -> serde_json::Value {
     let has_blocks = !(blocks.blocks.is_empty() && blocks.errors.is_empty());
@@ -175,13 +180,13 @@ fn json(
 /// A task with its lines.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct ListedTask {
+struct ListedTask<'t> {
     number: usize,
     /// The id of its block, in dialects that have one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    id: Option<String>,
-    command: String,
-    target: String,
+    id: Option<&'t str>,
+    command: &'t str,
+    target: Cow<'t, str>,
     first_line: usize,
     last_line: usize,
     /// The reason why it will wait for approval.
@@ -189,36 +194,47 @@ struct ListedTask {
     asks: Option<String>,
 }
 
-impl ListedTask {
+impl ListedTask<'_> {
     fn line(&self) -> String {
-        let label = self.id.clone().unwrap_or_else(|| self.number.to_string());
-        let what = format!("{label} {} {}", self.command, self.target);
-        let (first, last) = (self.first_line, self.last_line);
-        if first == last {
-            format!("{} (line {first})", what.trim_end())
-        } else {
-            format!("{} (lines {first}-{last})", what.trim_end())
+        let mut line = match self.id {
+            Some(id) => id.to_owned(),
+            None => self.number.to_string(),
+        };
+        for word in [self.command, &self.target] {
+            line.push(' ');
+            line += word;
         }
+        line.truncate(line.trim_end().len());
+        let (first, last) = (self.first_line, self.last_line);
+        line += &if first == last {
+            format!(" (line {first})")
+        } else {
+            format!(" (lines {first}-{last})")
+        };
+        line
     }
 }
 
 /// All tasks of a text, as the results number them.
-fn listed(text: &str, found: &Scan<'_>, policy: Option<&Policy>) -> Vec<ListedTask> {
+fn listed<'s>(
+    text: &'s str,
+    found: &'s Scan<'_>,
+    policy: Option<&'s Policy>,
+) -> impl Iterator<Item = ListedTask<'s>> {
     let mut lines = LineNumbers::new(text);
     let tasks = found.batches.iter().flat_map(|batch| &batch.tasks);
-    let listed = (1..).zip(tasks).map(|(number, task)| {
+    (1..).zip(tasks).map(move |(number, task)| {
         let whole = text[task.span.clone()].trim_end();
         ListedTask {
             number,
-            id: task.call.as_ref().map(|call| call.id.to_owned()),
-            command: task.command_name().to_owned(),
-            target: task.target().into_owned(),
+            id: task.call.as_ref().map(|call| call.id),
+            command: task.command_name(),
+            target: task.target(),
             first_line: lines.of(task.span.start),
             last_line: lines.of(task.span.start + whole.len()),
             asks: policy.and_then(|policy| asks(task, policy)),
         }
-    });
-    listed.collect()
+    })
 }
 
 /// Returns what a task will ask before it runs.
