@@ -1,6 +1,7 @@
 //! `clada check`: lists the tasks and problems of a reply; carries out nothing.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
@@ -24,6 +25,9 @@ use crate::settings::{ReadableSettings, Settings};
 use crate::start;
 use crate::text::language::Language;
 use crate::world::chat_keys::ChatKeys;
+
+/// The usual length of a line about a task, in bytes.
+const LINE: usize = 128;
 
 /// Checks one reply. Succeeds if it has no error; warnings are only printed.
 ///
@@ -66,7 +70,8 @@ pub fn main(file: Option<&Path>, as_json: bool) -> Result<ExitCode, Error> {
         for task in listed {
             let (asks, commands) = question::parted(task.asks.as_deref().unwrap_or_default());
             let dash = if asks.is_empty() { "" } else { " - " };
-            writeln!(out, "{}{dash}{asks}", report::one_line(&task.line()))?;
+            let line = report::one_line(&task.line()) + dash + asks + "\n";
+            out.write_all(line.as_bytes())?;
             for command in commands {
                 writeln!(out, "     {command}")?;
             }
@@ -82,6 +87,8 @@ pub fn main(file: Option<&Path>, as_json: bool) -> Result<ExitCode, Error> {
         }
         out.flush()?;
     }
+    // The process ends: its memory goes at once, not task by task.
+    std::mem::forget(found);
     Ok(ExitCode::from(u8::from(failed)))
 }
 
@@ -196,9 +203,11 @@ struct ListedTask<'t> {
 
 impl ListedTask<'_> {
     fn line(&self) -> String {
-        let mut line = match self.id {
-            Some(id) => id.to_owned(),
-            None => self.number.to_string(),
+        let mut line = String::with_capacity(LINE);
+        // Nothing can fail that is written to memory.
+        let _ = match self.id {
+            Some(id) => write!(line, "{id}"),
+            None => write!(line, "{}", self.number),
         };
         for word in [self.command, &self.target] {
             line.push(' ');
@@ -206,10 +215,10 @@ impl ListedTask<'_> {
         }
         line.truncate(line.trim_end().len());
         let (first, last) = (self.first_line, self.last_line);
-        line += &if first == last {
-            format!(" (line {first})")
+        let _ = if first == last {
+            write!(line, " (line {first})")
         } else {
-            format!(" (lines {first}-{last})")
+            write!(line, " (lines {first}-{last})")
         };
         line
     }
