@@ -23,7 +23,6 @@ use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use memchr::memmem;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
@@ -772,7 +771,8 @@ fn clip(text: &str, most: usize) -> Cow<'_, str> {
 pub fn one_line(text: &str) -> String {
     let text = text.trim();
     let is_printed = |byte: &u8| matches!(byte, b' '..=b'~');
-    if text.as_bytes().iter().all(is_printed) && memmem::find(text.as_bytes(), b"  ").is_none() {
+    let has_stretch = || text.as_bytes().windows(2).any(|pair| pair == b"  ");
+    if text.as_bytes().iter().all(is_printed) && !has_stretch() {
         return text.to_owned();
     }
     let breaks = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
