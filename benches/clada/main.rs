@@ -35,6 +35,7 @@ const GROUPS: &[Group] = &[
     ("scan of prose", text::scan_prose),
     ("scan of tasks", text::scan_tasks),
     ("scan of every dialect", text::scan_mixed),
+    ("check", text::check),
     ("save path", text::save_path),
     ("start", process::start),
     ("exec", process::exec),

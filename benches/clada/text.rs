@@ -12,7 +12,7 @@ use clada::settings::places;
 use clada::world::note_file::{NoteFile, NoteReading};
 use sha2::{Digest, Sha256};
 
-use crate::project::Project;
+use crate::project::{CLADA, Project, whole};
 use crate::table::{Pair, Row, gbs, paired, speed, time};
 
 const MB: usize = 1_000_000;
@@ -28,6 +28,33 @@ pub(crate) fn scan_prose(print: &mut dyn FnMut(Row)) {
 
 pub(crate) fn scan_tasks(print: &mut dyn FnMut(Row)) {
     measure_scan("20 MB, nothing else", &tasks(20 * MB), Some(1.0), print);
+    let whole_files = overwrites(20 * MB);
+    measure_scan("20 MB of small whole files", &whole_files, Some(0.8), print);
+}
+
+/// `clada check` from its start to its end, of texts that are in the system's memory.
+pub(crate) fn check(print: &mut dyn FnMut(Row)) {
+    let project = Project::new();
+    let reply = project.path("reply.md");
+    let mut measure = |what: &str, text: String, goal: f64| {
+        std::fs::write(&reply, &text).expect("write");
+        let program = |program: &str, args: &[&str]| {
+            let mut command = project.command(program);
+            command.args(args).arg(&reply);
+            whole(command)
+        };
+        // It reads all of the text as `clada check` does, and counts its lines.
+        let pair = paired(9, || program(CLADA, &["check"]), || program("wc", &["-l"]));
+        print(Row {
+            what: what.to_owned(),
+            ours: gbs(text.len(), pair.ours),
+            baseline: ("wc -l", gbs(text.len(), pair.theirs)),
+            ratio: pair.ratio,
+            goal: Some((format!("{goal} GB/s"), speed(text.len(), pair.ours) >= goal)),
+        });
+    };
+    measure("of 150 MB of tasks", overwrites(150 * MB), 0.8);
+    measure("of 300 MB of prose", plain_prose(300 * MB), 1.6);
 }
 
 pub(crate) fn scan_mixed(print: &mut dyn FnMut(Row)) {
@@ -129,6 +156,29 @@ fn row(what: &str, baseline: &'static str, goal: f64, bytes: usize, pair: &Pair)
         ratio: pair.ratio,
         goal: Some((format!("ratio {goal}"), pair.ratio <= goal)),
     }
+}
+
+/// Batches of one task each, which overwrites a file of 30 lines.
+fn overwrites(length: usize) -> String {
+    let code: String = (0..30)
+        .map(|line| format!("    let x{line} = compute({line}, &mut state)?;\n"))
+        .collect();
+    let mut text = String::with_capacity(length + 4096);
+    let mut number = 0;
+    while text.len() < length {
+        let _ = writeln!(
+            text,
+            "<tasks>\n<task>\n<i>Change {number}</i>\n<path>src/f{number}.rs</path>\n<c>overwrite</c>\n<x>\n{code}</x>\n</task>\n</tasks>\n"
+        );
+        number += 1;
+    }
+    text
+}
+
+/// Lines of words, without a sign of any dialect.
+fn plain_prose(length: usize) -> String {
+    let line = "What was tried and what came of it, folder by folder and file by file.\n";
+    line.repeat(length / line.len())
 }
 
 /// Notes about code: some character of markup in every other paragraph, and ten batches between them.

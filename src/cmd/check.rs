@@ -1,6 +1,8 @@
 //! `clada check`: lists the tasks and problems of a reply; carries out nothing.
 
-use std::io::Write;
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -24,6 +26,9 @@ use crate::start;
 use crate::text::language::Language;
 use crate::world::chat_keys::ChatKeys;
 
+/// The usual length of a line about a task, in bytes.
+const LINE: usize = 128;
+
 /// Checks one reply. Succeeds if it has no error; warnings are only printed.
 ///
 /// # Errors
@@ -43,14 +48,15 @@ pub fn main(file: Option<&Path>, as_json: bool) -> Result<ExitCode, Error> {
     let others = found.batches.iter().filter(is_other);
     let tasks = others.map(|batch| batch.tasks.len()).sum::<usize>() + blocks.blocks.len();
     let policy = Policy::new(&settings.exec.deny, &settings.exec.ask);
-    let listed = listed(&text, &found, policy.ok().as_ref());
+    let policy = policy.ok();
+    let listed = listed(&text, &found, policy.as_ref());
     let problems = problems(&text, &found);
     let failed = problems
         .iter()
         .any(|problem| problem.error_type != "warning");
     let carried = CarriedKey::of(&text, &found, &folders);
-    let mut out = terminal::stdout();
     if as_json {
+        let listed: Vec<_> = listed.collect();
         let mut said = json(&found, &blocks, tasks, &listed, &problems);
         // Who reads the form of SHAM and NESL knows no others.
         if let Some(carried) = carried.filter(|it| it.is_any || said["tasks"].is_array()) {
@@ -59,10 +65,13 @@ pub fn main(file: Option<&Path>, as_json: bool) -> Result<ExitCode, Error> {
         }
         terminal::print_json(&said)?;
     } else {
-        for task in &listed {
+        // Standard output is flushed at each line end, and a reply may have many tasks.
+        let mut out = BufWriter::new(terminal::stdout());
+        for task in listed {
             let (asks, commands) = question::parted(task.asks.as_deref().unwrap_or_default());
             let dash = if asks.is_empty() { "" } else { " - " };
-            writeln!(out, "{}{dash}{asks}", report::one_line(&task.line()))?;
+            let line = report::one_line(&task.line()) + dash + asks + "\n";
+            out.write_all(line.as_bytes())?;
             for command in commands {
                 writeln!(out, "     {command}")?;
             }
@@ -76,7 +85,10 @@ pub fn main(file: Option<&Path>, as_json: bool) -> Result<ExitCode, Error> {
         if let Some(carried) = carried.filter(|it| it.is_any) {
             writeln!(out, "{}", report::one_line(&carried.said))?;
         }
+        out.flush()?;
     }
+    // The process ends: its memory goes at once, not task by task.
+    std::mem::forget(found);
     Ok(ExitCode::from(u8::from(failed)))
 }
 
@@ -153,7 +165,7 @@ fn json(
     found: &Scan<'_>,
     blocks: &Document,
     tasks: usize,
-    listed: &[ListedTask],
+    listed: &[ListedTask<'_>],
     problems: &[ParseError],
 ) -> serde_json::Value {
     let has_blocks = !(blocks.blocks.is_empty() && blocks.errors.is_empty());
@@ -175,13 +187,13 @@ fn json(
 /// A task with its lines.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct ListedTask {
+struct ListedTask<'t> {
     number: usize,
     /// The id of its block, in dialects that have one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    id: Option<String>,
-    command: String,
-    target: String,
+    id: Option<&'t str>,
+    command: &'t str,
+    target: Cow<'t, str>,
     first_line: usize,
     last_line: usize,
     /// The reason why it will wait for approval.
@@ -189,36 +201,49 @@ struct ListedTask {
     asks: Option<String>,
 }
 
-impl ListedTask {
+impl ListedTask<'_> {
     fn line(&self) -> String {
-        let label = self.id.clone().unwrap_or_else(|| self.number.to_string());
-        let what = format!("{label} {} {}", self.command, self.target);
-        let (first, last) = (self.first_line, self.last_line);
-        if first == last {
-            format!("{} (line {first})", what.trim_end())
-        } else {
-            format!("{} (lines {first}-{last})", what.trim_end())
+        let mut line = String::with_capacity(LINE);
+        // Nothing can fail that is written to memory.
+        let _ = match self.id {
+            Some(id) => write!(line, "{id}"),
+            None => write!(line, "{}", self.number),
+        };
+        for word in [self.command, &self.target] {
+            line.push(' ');
+            line += word;
         }
+        line.truncate(line.trim_end().len());
+        let (first, last) = (self.first_line, self.last_line);
+        let _ = if first == last {
+            write!(line, " (line {first})")
+        } else {
+            write!(line, " (lines {first}-{last})")
+        };
+        line
     }
 }
 
 /// All tasks of a text, as the results number them.
-fn listed(text: &str, found: &Scan<'_>, policy: Option<&Policy>) -> Vec<ListedTask> {
+fn listed<'s>(
+    text: &'s str,
+    found: &'s Scan<'_>,
+    policy: Option<&'s Policy>,
+) -> impl Iterator<Item = ListedTask<'s>> {
     let mut lines = LineNumbers::new(text);
     let tasks = found.batches.iter().flat_map(|batch| &batch.tasks);
-    let listed = (1..).zip(tasks).map(|(number, task)| {
+    (1..).zip(tasks).map(move |(number, task)| {
         let whole = text[task.span.clone()].trim_end();
         ListedTask {
             number,
-            id: task.call.as_ref().map(|call| call.id.to_owned()),
-            command: task.command_name().to_owned(),
-            target: task.target().into_owned(),
+            id: task.call.as_ref().map(|call| call.id),
+            command: task.command_name(),
+            target: task.target(),
             first_line: lines.of(task.span.start),
             last_line: lines.of(task.span.start + whole.len()),
             asks: policy.and_then(|policy| asks(task, policy)),
         }
-    });
-    listed.collect()
+    })
 }
 
 /// Returns what a task will ask before it runs.

@@ -379,13 +379,13 @@ pub enum Replacement<'t> {
     /// `<search>` and `<replace>`, one or more times.
     #[serde(serialize_with = "pairs")]
     Pairs(Vec<(Payload<'t>, Payload<'t>)>),
-    /// From `<search-head>` to `<search-tail>`, both included.
+    /// From `<search-head>` to `<search-tail>`, both included. It is rare, and in boxes it makes no other task larger.
     Stretch {
         #[serde(rename = "search-head")]
-        head: Payload<'t>,
+        head: Box<Payload<'t>>,
         #[serde(rename = "search-tail")]
-        tail: Payload<'t>,
-        replace: Payload<'t>,
+        tail: Box<Payload<'t>>,
+        replace: Box<Payload<'t>>,
     },
     /// This very text, which must be there once.
     Literal {

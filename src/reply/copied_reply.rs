@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use memchr::memchr2;
+
 use super::chat_key::{ChatKey, key_in};
 use super::cml::tag::line_start;
 use super::dialect::Dialect;
@@ -196,6 +198,9 @@ struct OpenFence {
 
 /// Opens and closes fences as the lines of a text do.
 fn follow_fences(text: &str, open: &mut Option<OpenFence>) {
+    if memchr2(b'`', b'~', text.as_bytes()).is_none() {
+        return;
+    }
     for line in text.lines() {
         // It may open in an item of a list, and hold a reply there.
         let is_before = |c: char| c.is_ascii_digit() || " \t-*.)\u{feff}".contains(c);

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::io::{self, BufWriter, Write};
 
-use memchr::memchr;
+use memchr::{memchr, memrchr};
 
 use crate::reply::note::{END, RESULTS};
 
@@ -86,6 +86,52 @@ fn is_framed(line: &[u8]) -> bool {
         _ => !line.is_ascii(),
     };
     may_be && looks_framed(&folded(&String::from_utf8_lossy(line)))
+}
+
+/// The number of bytes that are looked at together for the start of a line that may be framed.
+const BLOCK: usize = 64;
+
+/// The first line that may look like one of clada's, from the start of a line on. It tells too much and never too little:
+/// [`is_framed`] decides. Nearly no line of any output is one, so many lines are looked at together.
+fn next_suspect(text: &[u8], from: usize) -> Option<usize> {
+    let mut line = from;
+    loop {
+        let sign = line + first_sign(&text[line..])?;
+        line = memrchr(b'\n', &text[line..sign]).map_or(line, |end| line + end + 1);
+        if sign - line < LOOK {
+            return Some(line);
+        }
+        // It stands too far behind to matter, and so does what follows it on its line.
+        line = end_of_line(text, sign);
+    }
+}
+
+/// The first byte that begins a line as some of clada's begin, or that is no plain text. A line begins where the text does.
+fn first_sign(text: &[u8]) -> Option<usize> {
+    let is_sign = |(before, byte): (&u8, &u8)| {
+        let begins = (*byte == b'=') | (*byte == b'-') | (*byte == b'[') | (*byte | 0x20 == b's');
+        (*before == b'\n') & begins | (*byte >= 0x80) | (*byte == ESC)
+    };
+    if is_sign((&b'\n', text.first()?)) {
+        return Some(0);
+    }
+    // Whole blocks without an early exit, which the compiler turns into vector instructions.
+    let blocks = text.windows(BLOCK + 1).step_by(BLOCK);
+    let is_free = |block: &&[u8]| {
+        let pairs = block[..BLOCK].iter().zip(&block[1..]);
+        !pairs.fold(false, |any, pair| any | is_sign(pair))
+    };
+    let free = blocks.take_while(is_free).count() * BLOCK;
+    let sign = text[free..]
+        .iter()
+        .zip(&text[free + 1..])
+        .position(is_sign)?;
+    Some(free + sign + 1)
+}
+
+/// The offset behind the end of the line that an offset is in.
+fn end_of_line(text: &[u8], at: usize) -> usize {
+    memchr(b'\n', &text[at..]).map_or(text.len(), |end| at + end + 1)
 }
 
 /// Tells if a line may be one of equals signs around something, by its first character.
@@ -193,23 +239,53 @@ impl<'w> Unframing<'w> {
     }
 }
 
+impl Unframing<'_> {
+    /// Completes the start of a line that is held back. Returns the number of bytes that belong to it.
+    fn complete(&mut self, text: &[u8]) -> io::Result<usize> {
+        let room = &text[..text.len().min(LOOK - self.held.len())];
+        let length = memchr(b'\n', room).map_or(room.len(), |end| end + 1);
+        self.held.extend_from_slice(&room[..length]);
+        let is_ended = self.held.ends_with(b"\n");
+        if self.held.len() == LOOK || is_ended {
+            self.is_in_line = !is_ended;
+            self.let_go()?;
+        }
+        Ok(length)
+    }
+
+    /// Writes text from the start of a line on, each line of it long enough to say what it looks like.
+    fn lines(&mut self, text: &[u8]) -> io::Result<()> {
+        let (mut at, mut written) = (0, 0);
+        while let Some(line) = next_suspect(text, at) {
+            if is_framed(&text[line..]) {
+                self.to.write_all(&text[written..line])?;
+                self.to.write_all(INDENT.as_bytes())?;
+                written = line;
+            }
+            at = end_of_line(text, line);
+        }
+        self.to.write_all(&text[written..])
+    }
+}
+
 impl Write for Unframing<'_> {
     fn write(&mut self, text: &[u8]) -> io::Result<usize> {
-        for line in text.split_inclusive(|byte| *byte == b'\n') {
-            let mut rest = line;
-            let is_ended = line.ends_with(b"\n");
-            if !self.is_in_line {
-                let start;
-                (start, rest) = line.split_at(line.len().min(LOOK - self.held.len()));
-                self.held.extend_from_slice(start);
-                if self.held.len() < LOOK && !is_ended {
-                    continue;
-                }
-                self.let_go()?;
-            }
-            self.to.write_all(rest)?;
-            self.is_in_line = !is_ended;
+        let mut rest = text;
+        if !self.held.is_empty() {
+            rest = &rest[self.complete(rest)?..];
         }
+        if self.is_in_line {
+            let end = end_of_line(rest, 0);
+            self.to.write_all(&rest[..end])?;
+            self.is_in_line = !rest[..end].ends_with(b"\n");
+            rest = &rest[end..];
+        }
+        let last = memrchr(b'\n', rest).map_or(0, |end| end + 1);
+        let is_short = rest.len() - last < LOOK;
+        let whole = if is_short { last } else { rest.len() };
+        self.lines(&rest[..whole])?;
+        self.held.extend_from_slice(&rest[whole..]);
+        self.is_in_line |= !is_short;
         Ok(text.len())
     }
 
@@ -239,15 +315,21 @@ impl LiveLines {
     pub fn next<'p>(&mut self, piece: &'p [u8]) -> Cow<'p, [u8]> {
         let mut moved = Vec::new();
         let mut copied = 0;
-        let mut at = 0;
-        for line in piece.split_inclusive(|byte| *byte == b'\n') {
-            let is_in_line = std::mem::replace(&mut self.is_in_line, !line.ends_with(b"\n"));
-            if !is_in_line && is_framed_in_colour(line) {
-                moved.extend_from_slice(&piece[copied..at]);
+        let mut at = if self.is_in_line {
+            end_of_line(piece, 0)
+        } else {
+            0
+        };
+        while let Some(line) = next_suspect(piece, at) {
+            at = end_of_line(piece, line);
+            if is_framed_in_colour(&piece[line..at]) {
+                moved.extend_from_slice(&piece[copied..line]);
                 moved.extend_from_slice(INDENT.as_bytes());
-                copied = at;
+                copied = line;
             }
-            at += line.len();
+        }
+        if let Some(last) = piece.last() {
+            self.is_in_line = *last != b'\n';
         }
         if copied == 0 && moved.is_empty() {
             return piece.into();
@@ -407,6 +489,8 @@ mod tests {
             let expected = unframed(&text);
             prop_assert_eq!(&written(&text, cuts), &*expected);
             prop_assert_eq!(&unframed(&expected), &expected);
+            let live = LiveLines::default().next(text.as_bytes()).into_owned();
+            prop_assert_eq!(live, expected.as_bytes());
         }
     }
 }

@@ -769,8 +769,14 @@ fn clip(text: &str, most: usize) -> Cow<'_, str> {
 /// A text as one line that cannot break the block: blanks in the place of line ends and control characters, and what else cannot
 /// be seen written out.
 pub fn one_line(text: &str) -> String {
+    let text = text.trim();
+    let is_printed = |byte: &u8| matches!(byte, b' '..=b'~');
+    let has_stretch = || text.as_bytes().windows(2).any(|pair| pair == b"  ");
+    if text.as_bytes().iter().all(is_printed) && !has_stretch() {
+        return text.to_owned();
+    }
     let breaks = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
-    let line = squeezed(&text.trim().replace(breaks, " "));
+    let line = squeezed(&text.replace(breaks, " "));
     match written_out(&line) {
         Cow::Borrowed(_) => line,
         Cow::Owned(line) => line,

@@ -59,6 +59,11 @@ impl ElementName {
         )
     }
 
+    /// True if its attributes say how a command is meant.
+    pub(crate) fn has_options(self) -> bool {
+        matches!(self, Self::C | Self::Path | Self::X)
+    }
+
     fn parse(name: &[u8]) -> Option<Self> {
         let same = |known: Self| {
             name.eq_ignore_ascii_case(known.text().as_bytes())

@@ -17,6 +17,9 @@ pub use follow::{Follower, Piece};
 /// The first line for as long as a run goes on.
 pub const RUNNING: &str = "⏳ running\n";
 
+/// The bytes that are written at once in the final form: each write is told to all who watch the folder, clada among them.
+const AT_ONCE: usize = 256 * 1024;
+
 /// The output file of one watched file.
 #[derive(Debug)]
 pub struct OutputFile {
@@ -100,7 +103,7 @@ impl OutputFile {
         };
         file.set_len(0)?;
         file.rewind()?;
-        let mut buffered = BufWriter::with_capacity(64 * 1024, file);
+        let mut buffered = BufWriter::with_capacity(AT_ONCE, file);
         write(&mut buffered)?;
         buffered.flush()
     }

@@ -80,9 +80,23 @@ const LAST_READS: usize = 64;
 /// The time that a program may take to tell its version, and the bytes of that which are read.
 const ASKED: (Duration, usize) = (Duration::from_secs(5), 4096);
 
-/// The bytes that are read at once, and that a pipe is to hold: more than by default (64 KiB), so that a script that writes
-/// much waits less often.
+/// The bytes that are read at once: much more no longer fits into a processor's cache.
 const CHUNK: usize = 256 * 1024;
+
+/// The bytes that a pipe is to hold: as many as a user may ask for, so that a script that writes much waits seldom. By default it
+/// is 64 KiB.
+#[cfg(target_os = "linux")]
+const PIPE: usize = 1024 * 1024;
+
+/// The bytes that come without a pause before they are a flood. Of a flood some is let gather before each look: else each few
+/// KiB wake clada, and that costs the writer more than to write them.
+const FLOOD: usize = 512 * 1024;
+
+/// The time that a flood is let gather.
+const GATHER: Duration = Duration::from_micros(100);
+
+/// The time without output after which a flood is over.
+const PAUSE: Duration = Duration::from_millis(2);
 
 /// A script that is to be run.
 #[derive(Debug, Clone, Copy)]
@@ -555,6 +569,7 @@ struct Output<'a, 'b> {
     /// Tells if that was passed, and who is told then.
     is_full: bool,
     full: Rc<Notify>,
+    flood: Flood,
     on_output: &'a mut (dyn FnMut(Stream, &[u8]) + 'b),
 }
 
@@ -569,6 +584,7 @@ impl<'a, 'b> Output<'a, 'b> {
             room: script.output_limit,
             is_full: false,
             full: Rc::default(),
+            flood: Flood::new(),
             on_output,
         }
     }
@@ -607,7 +623,12 @@ impl<'a, 'b> Output<'a, 'b> {
             read = stdout.read() => (Stream::Stdout, read),
             read = stderr.read() => (Stream::Stderr, read),
         };
-        self.pass_on(stream, read.map_err(ShellError::Read)?)
+        let read = read.map_err(ShellError::Read)?;
+        self.pass_on(stream, read)?;
+        if self.flood.goes_on(read) && read < CHUNK {
+            std::thread::sleep(GATHER);
+        }
+        Ok(())
     }
 
     /// Keeps and tells what has been read from a pipe, as far as there is room: 0 bytes are its end.
@@ -636,6 +657,32 @@ impl<'a, 'b> Output<'a, 'b> {
     }
 }
 
+/// The bytes that came without a pause.
+struct Flood {
+    bytes: usize,
+    last: Instant,
+}
+
+impl Flood {
+    fn new() -> Self {
+        Self {
+            bytes: 0,
+            last: Instant::now(),
+        }
+    }
+
+    /// Counts bytes that came just now. Tells if they are part of a flood.
+    fn goes_on(&mut self, bytes: usize) -> bool {
+        let now = Instant::now();
+        if now.duration_since(self.last) > PAUSE {
+            self.bytes = 0;
+        }
+        self.last = now;
+        self.bytes = self.bytes.saturating_add(bytes);
+        self.bytes > FLOOD
+    }
+}
+
 /// One of the two pipes, on its way to the spool.
 struct Pipe<'m> {
     /// Nothing once its end is reached.
@@ -655,7 +702,7 @@ impl<'m> Pipe<'m> {
     fn new(source: Receiver, mask: Option<&'m Mask>) -> Self {
         // More room than by default, where the system lets us.
         #[cfg(target_os = "linux")]
-        let _ = rustix::pipe::fcntl_setpipe_size(&source, CHUNK);
+        let _ = rustix::pipe::fcntl_setpipe_size(&source, PIPE);
         let mask = mask.filter(|mask| !mask.is_empty());
         Self {
             source: Some(source),

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Element, Elements, OPTIONS};
+use super::{Element, Elements};
 use crate::reply::action::{Action, Command, ContextTask, Payload, Replacement};
 use crate::reply::cml::tag::{ElementName, decode_entities};
 use crate::reply::context::ContextLevel;
@@ -284,10 +284,11 @@ impl<'t> Elements<'t> {
                 let searches = 1;
                 return Err(self.problem(self.at, Cause::UnevenPairs { searches, replaces }));
             }
+            let payload = |name| self.payload(name, command).map(Box::new);
             return Ok(Replacement::Stretch {
-                head: self.payload(ElementName::SearchHead, command)?,
-                tail: self.payload(ElementName::SearchTail, command)?,
-                replace: self.payload(ElementName::Replace, command)?,
+                head: payload(ElementName::SearchHead)?,
+                tail: payload(ElementName::SearchTail)?,
+                replace: payload(ElementName::Replace)?,
             });
         }
         self.payload(ElementName::Search, command)?;
@@ -351,7 +352,7 @@ impl<'t> Elements<'t> {
             let attributes = element.tag.attributes().unwrap_or_default();
             attributes.iter().any(|(name, _)| name == "lines")
         };
-        let mut options = self.elements.iter().filter(|e| OPTIONS.contains(&e.name));
+        let mut options = self.elements.iter().filter(|e| e.name.has_options());
         let Some(element) = options.find(has_lines) else {
             return Ok(());
         };

@@ -42,8 +42,6 @@ pub(crate) enum ElementContent<'t> {
     Payload(Payload<'t>),
 }
 
-/// The elements whose attributes say how a command is meant.
-const OPTIONS: [ElementName; 3] = [ElementName::C, ElementName::Path, ElementName::X];
 /// Those whose lines may stand for text that is left out, and the attribute that says they do not.
 const WHOLE: [ElementName; 2] = [ElementName::X, ElementName::Replace];
 const IS_WHOLE: (&str, &str) = ("elision", "text");
@@ -72,7 +70,7 @@ impl<'t> Elements<'t> {
     }
 
     pub(crate) fn add(&mut self, mut element: Element<'t>) {
-        if !OPTIONS.contains(&element.name) {
+        if !element.name.has_options() {
             self.check_attributes(element.name, &element.tag);
         }
         if let ElementContent::Payload(payload) = &mut element.content {
@@ -244,7 +242,9 @@ static TASK_END: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("</tas
 /// True if a payload holds the end of a task that does not begin in it, alone on a line.
 fn holds_task_end(payload: &str) -> bool {
     let mut depth = 0;
-    TASK_END.find(payload.as_bytes()).is_some()
+    // Code often has no tag at all, and a single byte is found sooner.
+    let tag = memchr::memchr(b'<', payload.as_bytes());
+    tag.is_some_and(|tag| TASK_END.find(&payload.as_bytes()[tag..]).is_some())
         && tags(payload, 0..payload.len())
             .filter(|tag| tag.name == Some(ElementName::Task) && tag.alone(payload))
             .any(|tag| {
@@ -253,12 +253,13 @@ fn holds_task_end(payload: &str) -> bool {
             })
 }
 
-/// True if every special character of a payload is written as an entity, and a tag's at least.
+/// True if every special character of a payload is written as an entity, and a tag's at least. Nearly always the first one is
+/// not.
 fn looks_escaped(payload: &str) -> bool {
-    memchr::memchr(b'&', payload.as_bytes()).is_some()
-        && !payload.contains(['<', '>'])
+    let is_entity = |(at, _)| ENTITIES.iter().any(|(e, _)| payload[at..].starts_with(e));
+    let bytes = payload.as_bytes();
+    memchr::memchr(b'&', bytes).is_some()
+        && payload.match_indices('&').all(is_entity)
+        && memchr::memchr2(b'<', b'>', bytes).is_none()
         && (payload.contains("&lt;") || payload.contains("&gt;"))
-        && payload
-            .match_indices('&')
-            .all(|(at, _)| ENTITIES.iter().any(|(e, _)| payload[at..].starts_with(e)))
 }

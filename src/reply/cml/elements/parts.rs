@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Element, ElementContent, Elements, OPTIONS, is_whole};
+use super::{Element, ElementContent, Elements, is_whole};
 use crate::reply::action::{Command, Payload};
 use crate::reply::cml::tag::{ElementName, decode_entities};
 use crate::reply::task::{Cause, Problem};
@@ -96,7 +96,7 @@ impl<'t> Elements<'t> {
         known: [&'static str; N],
     ) -> Result<[Option<String>; N], Problem> {
         let mut found = [const { None }; N];
-        for element in self.elements.iter().filter(|e| OPTIONS.contains(&e.name)) {
+        for element in self.elements.iter().filter(|e| e.name.has_options()) {
             let (at, of) = (element.tag.at, element.name.text());
             let attributes = element.tag.attributes().map_err(|text| {
                 let text = text.to_owned();
@@ -129,7 +129,7 @@ impl<'t> Elements<'t> {
         let has_it = |e: &&Element<'_>| {
             let attributes = e.tag.attributes().unwrap_or_default();
             let mut names = attributes.iter().map(|(known, _)| known.replace('_', "-"));
-            OPTIONS.contains(&e.name) && names.any(|known| known == name)
+            e.name.has_options() && names.any(|known| known == name)
         };
         let element = self.elements.iter().find(has_it);
         let element = element.map_or(ElementName::X, |element| element.name);
