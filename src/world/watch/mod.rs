@@ -458,7 +458,8 @@ impl Drop for Watcher {
 #[cfg(target_os = "linux")]
 fn tell_of_mounts(told: &Arc<Mutex<Subscriptions>>) {
     let told = Arc::downgrade(told);
-    let telling = attend(move || {
+    // Where there is no such table nothing tells.
+    let _ = attend(move || {
         let table = std::fs::File::open("/proc/self/mountinfo")?;
         #[expect(unsafe_code, reason = "tokio wants a promise that the file stays open")]
         // SAFETY: a `File` has one descriptor, and is open until it is dropped, which the `AsyncFd` does.
@@ -477,10 +478,6 @@ fn tell_of_mounts(told: &Arc<Mutex<Subscriptions>>) {
             }
         })
     });
-    // Where there is no such table nothing tells.
-    if let Err(error) = telling {
-        tracing::debug!(%error, "cannot watch what is mounted");
-    }
 }
 
 /// Returns the signal that an event is for these places, if it is any.
