@@ -77,11 +77,16 @@ impl ProjectFiles for GuardedFiles<'_> {
         parts: &[&[u8]],
         expected: Option<&FileContent>,
     ) -> Result<(), FsError> {
-        if expected.is_some()
-            || self.seen.is_none()
-            || self.disk.kind(place)? != Some(FileKind::File)
-        {
+        if expected.is_some() {
             return self.disk.write(place, parts, expected);
+        }
+        // What another program makes there at this moment was not meant by the task.
+        let outdated = |error| match error {
+            FsError::Changed(path) => FsError::Outdated(path),
+            error => error,
+        };
+        if self.seen.is_none() || self.disk.kind(place)? != Some(FileKind::File) {
+            return self.disk.write(place, parts, None).map_err(outdated);
         }
         // Read first: who saves behind the comparison is noticed by the write.
         let there = match self.disk.read_to_change(place) {
@@ -93,10 +98,7 @@ impl ProjectFiles for GuardedFiles<'_> {
         };
         self.check(place)?;
         let written = self.disk.write(place, parts, Some(&there));
-        written.map_err(|error| match error {
-            FsError::Changed(path) => FsError::Outdated(path),
-            error => error,
-        })
+        written.map_err(outdated)
     }
 
     fn remove(&mut self, place: &ResolvedPath) -> Result<(), FsError> {

@@ -438,23 +438,16 @@ impl Disk {
         if let Some(runs) = runs {
             let_run(new.as_file(), runs).map_err(fail("write"))?;
         }
-        let mut written = None;
+        let written = new.as_file().try_clone().map_err(fail("write"))?;
         match expected {
-            None if old.is_none() => {
-                put_new(&dir, new, last(place)?).map_err(fail("write"))?;
-            }
+            None if old.is_none() => put_new(&dir, new, place)?,
             None => replace_any(&dir, new, last(place)?).map_err(fail("write"))?,
-            Some(expected) => {
-                written = Some(new.as_file().try_clone().map_err(fail("write"))?);
-                replace_expected(&dir, new, old, expected, place)?;
-            }
+            Some(expected) => replace_expected(&dir, new, old, expected, place)?,
         }
         drop(dir);
         made.keep();
-        if let Some(written) = written {
-            let size = parts.iter().map(|part| part.len() as u64).sum();
-            self.flush.begin(written.into_std(), size);
-        }
+        let size = parts.iter().map(|part| part.len() as u64).sum();
+        self.flush.begin(written.into_std(), size);
         Ok(regrouped)
     }
 }

@@ -149,7 +149,8 @@ pub trait ProjectFiles {
     /// only if the file is still what was read.
     ///
     /// # Errors
-    /// [`FsError::Changed`] if it is not; for a place that is no regular file, is not writable, or is clada's own; for
+    /// [`FsError::Changed`] if it is not, or if something came at this moment where nothing was; for a place that is no
+    /// regular file, is not writable, or is clada's own; for
     /// more than a file may have.
     fn write(
         &mut self,

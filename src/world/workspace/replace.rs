@@ -62,11 +62,17 @@ pub(super) fn replace_expected(
     result
 }
 
-/// Puts a new file where nothing was a moment ago; in the place of what somebody put there since.
-pub(super) fn put_new(dir: &Dir, new: TempFile<'_>, name: &OsStr) -> io::Result<()> {
+/// Puts a new file where nothing was a moment ago.
+///
+/// # Errors
+/// Where somebody put something there since: it stays.
+pub(super) fn put_new(dir: &Dir, new: TempFile<'_>, place: &ResolvedPath) -> Result<(), FsError> {
+    let name = last(place)?;
     match link(&new, dir, name) {
         Ok(()) => Ok(()),
-        Err(_) => replace_any(dir, new, name),
+        Err(Errno::EXIST) => Err(FsError::Changed(show(place))),
+        // A system without it, or a file system without nameless files.
+        Err(_) => replace_any(dir, new, name).map_err(|e| io_error("write", place, e)),
     }
 }
 
@@ -125,4 +131,28 @@ fn give_back(dir: &Dir, aside: &OsStr, name: &OsStr, ours: Id) -> bool {
 /// Tells if the name is that of the expected file, open as `file`, with nothing in it changed.
 fn is_still(dir: &Dir, name: &OsStr, file: &File, expected: &FileContent) -> io::Result<bool> {
     Ok(stamp(&dir.symlink_metadata(name)?) == expected.stamp && holds(file, &expected.bytes)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    #[test]
+    fn a_new_file_takes_no_place_that_is_taken() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let dir = Dir::open_ambient_dir(folder.path(), cap_std::ambient_authority()).expect("it");
+        let put = |name: &str, text: &str| {
+            let mut new = TempFile::new(&dir).expect("a file");
+            new.write_all(text.as_bytes()).expect("write");
+            put_new(&dir, new, &ResolvedPath(name.into()))
+        };
+        let names = || dir.entries().expect("names").count();
+        put("a.txt", "first\n").expect("nothing is there");
+        let error = put("a.txt", "second\n").expect_err("something is there");
+        assert!(matches!(error, FsError::Changed(path) if path == "a.txt"));
+        assert_eq!(dir.read_to_string("a.txt").expect("read"), "first\n");
+        assert_eq!(names(), 1);
+    }
 }
