@@ -150,8 +150,7 @@ pub trait ProjectFiles {
     ///
     /// # Errors
     /// [`FsError::Changed`] if it is not, or if something came at this moment where nothing was; for a place that is no
-    /// regular file, is not writable, or is clada's own; for
-    /// more than a file may have.
+    /// regular file, is not writable, or is clada's own; for more than a file may have.
     fn write(
         &mut self,
         place: &ResolvedPath,
