@@ -135,7 +135,7 @@ fn notes_on_a_full_disk_stay_whole_and_get_their_results_when_there_is_room() {
         let why = "clada cannot store the new text: No space left on device (os error 28): free space on its disk";
         let told = || watching.said().matches(why).count() == times;
         wait_until(told, || watching.said());
-        assert!(watching.said().contains("the results are not in the notes"));
+        watching.wait_for("the results are not in the notes");
     };
 
     // The disk is full before there are results to write.

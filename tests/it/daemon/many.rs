@@ -152,12 +152,12 @@ fn what_was_pasted_while_it_was_away_runs_and_the_rest_is_left_alone() {
         "first\n"
     );
     // Only what had something to do was woken.
-    assert_eq!(
-        daemon.said().matches(": results").count(),
-        1,
-        "{}",
-        daemon.said()
-    );
+    let told = || daemon.said().matches(": results").count();
+    wait_until(|| told() > 0, || daemon.said());
+    daemon.signal(Signal::TERM);
+    let (code, said) = daemon.end();
+    assert_eq!(code, Some(0));
+    assert_eq!(said.matches(": results").count(), 1, "{said}");
 }
 
 #[test]
