@@ -45,7 +45,8 @@
 //! | [`supervisor`] | many listeners in one process: `clada daemon` |
 //! | [`cli`], [`start`], [`cmd`] | the command line, what commands start with, and one thin file for each command |
 //!
-//! The first eight but the clock are pure: they open no file, start no process and read no clock.
+//! The first eight but the clock are pure: they open no file, start no process and read no clock. They are a crate of their own,
+//! `clada-core` in `src/core`, and seen here under their names.
 //!
 //! # Glossary
 //!
@@ -79,22 +80,17 @@
     allow(clippy::unwrap_used, reason = "a test that panics has failed")
 )]
 
+pub use clada_core::{code, edit, novelty, policy, reply, report, text};
+
 pub mod cli;
 pub mod clock;
 pub mod cmd;
-pub mod code;
-pub mod edit;
 pub mod error;
 pub mod git;
 pub mod listener;
 pub mod logs;
-pub mod novelty;
-pub mod policy;
-pub mod reply;
-pub mod report;
 pub mod run;
 pub mod settings;
 pub mod start;
 pub mod supervisor;
-pub mod text;
 pub mod world;

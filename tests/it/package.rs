@@ -329,12 +329,46 @@ fn cargo_binstall_finds_the_archive_and_the_program_in_it() {
     );
 }
 
+/// The files that are published of a crate of this repository.
+fn published(name: &str) -> String {
+    let mut command = Command::new(env!("CARGO"));
+    command.args([
+        "package",
+        "--list",
+        "--offline",
+        "--allow-dirty",
+        "--package",
+        name,
+    ]);
+    run(command.current_dir(cases::root()))
+}
+
+/// The crate that is values only is published with the one that is made of it, and under the same number.
+#[test]
+fn both_crates_have_one_version() {
+    let core = cases::root().join("src/core/Cargo.toml");
+    let core: toml::Table = std::fs::read_to_string(core)
+        .expect("manifest")
+        .parse()
+        .expect("toml");
+    let manifest = manifest();
+    assert_eq!(core["package"]["version"], manifest["package"]["version"]);
+    assert_eq!(
+        manifest["dependencies"]["clada-core"]["version"],
+        manifest["package"]["version"]
+    );
+    let listed = published("clada-core");
+    let has = |file: &str| listed.lines().any(|line| line == file);
+    assert!(
+        has("lib.rs") && has("reply/teaching/instructions.md"),
+        "{listed}"
+    );
+}
+
 /// What is published as a crate: all that the program is built from, and no tests.
 #[test]
 fn the_crate_has_the_source_and_no_tests() {
-    let mut command = Command::new(env!("CARGO"));
-    command.args(["package", "--list", "--offline", "--allow-dirty"]);
-    let listed = run(command.current_dir(cases::root()));
+    let listed = published("clada");
     let named = [
         "src/main.rs",
         "src/lib.rs",
@@ -470,6 +504,7 @@ fn a_release_has_one_version_and_one_address() {
     let dated = format!("## [{version}] - 2026-01-01\n");
     project
         .write("Cargo.toml", of("Cargo.toml"))
+        .write("src/core/Cargo.toml", of("src/core/Cargo.toml"))
         .write("Cargo.lock", of("Cargo.lock"));
     project.write(".ci/versions", of(".ci/versions"));
     let refuses = |tag: &str, place: &str| {
@@ -507,6 +542,15 @@ fn a_release_has_one_version_and_one_address() {
     let said = refuses(&tag, address);
     assert!(
         said.contains("Cargo.lock has another version of clada than Cargo.toml, "),
+        "{said}"
+    );
+    let core = of("src/core/Cargo.toml").replace("version = \"0", "version = \"9");
+    project
+        .write("Cargo.lock", of("Cargo.lock"))
+        .write("src/core/Cargo.toml", core);
+    let said = refuses(&tag, address);
+    assert!(
+        said.contains("clada-core has another version than clada, "),
         "{said}"
     );
 }

@@ -2,7 +2,6 @@
 
 use std::io;
 
-use crate::reply::path::PathError;
 use crate::report::fault::Fault;
 use crate::report::outcome::Outcome;
 use crate::world::workspace::FsError;
@@ -20,12 +19,6 @@ pub(crate) fn failed(fault: Fault, message: impl Into<String>) -> Box<Outcome> {
         fault,
         ..Outcome::failed(message)
     })
-}
-
-impl From<PathError> for Box<Outcome> {
-    fn from(error: PathError) -> Self {
-        refused(error.to_string())
-    }
 }
 
 impl From<FsError> for Box<Outcome> {

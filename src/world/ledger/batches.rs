@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use super::entries::{
     BatchStart, KnownBatch, LogBatch, Noted, SavedState, TaskEnded, UnapprovedTask,
 };
-use super::rows::{self, Json, all, cell, fate_columns};
+use super::rows::{self, Json, KeyColumn, all, cell, fate_columns};
 use super::{Durability, FileId, Ledger, LedgerError, RequestError, Result, blocks};
 use crate::reply::record::{Commits, Fate, Key, Number, Record, TickSource};
 
@@ -224,7 +224,7 @@ impl Ledger {
     pub fn batch_with(&self, key: Key) -> Result<Option<KnownBatch>> {
         let sql = "SELECT run, began_ms, ended_ms FROM batch WHERE key = ?
              ORDER BY began_ms IS NULL, id DESC LIMIT 1";
-        self.look(|db| db.query_row(sql, [key], known_batch).optional())
+        self.look(|db| db.query_row(sql, [KeyColumn(key)], known_batch).optional())
     }
 
     /// Returns the batches whose first line is indented, of all files, with their texts.
@@ -406,10 +406,10 @@ fn insert_batch(
     let columns = params![
         file.0,
         record.number,
-        record.key,
-        record.head,
-        prose.above,
-        prose.below,
+        KeyColumn(record.key),
+        KeyColumn(record.head),
+        prose.above.map(KeyColumn),
+        prose.below.map(KeyColumn),
         ran,
         now,
         noted.text
@@ -422,7 +422,7 @@ fn insert_batch(
     debug_assert_eq!(record.tasks.len(), noted.tasks.len());
     for (position, (task, (command, target))) in record.tasks.iter().zip(noted.tasks).enumerate() {
         let (fate, changed) = fate_columns(&task.fate);
-        let (key, is_exec) = (task.key, task.tells);
+        let (key, is_exec) = (KeyColumn(task.key), task.tells);
         row.execute(params![
             id, position, key, is_exec, command, target, fate, changed
         ])?;

@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::entries::{
     BlockId, ForeignBlock, KnownBlock, KnownOffer, NewBlock, ShownResults, ToldIn,
 };
-use super::rows::{self, Json, all, cell};
+use super::rows::{self, Json, KeyColumn, all, cell};
 use super::{Durability, FileId, Ledger, Result};
 use crate::reply::record::{Key, Number, Offer, TickSource};
 
@@ -122,7 +122,7 @@ impl Ledger {
                  AND (other.delivered, other.id) > (block.delivered, block.id)
              ) ORDER BY file";
         self.look(|db| {
-            all(db, blocks, [key], |row| {
+            all(db, blocks, [KeyColumn(key)], |row| {
                 let id: i64 = row.get("id")?;
                 Ok(KnownBlock {
                     id: BlockId(id),
@@ -140,7 +140,7 @@ impl Ledger {
     /// Where the ledger cannot be read.
     pub fn blocks(&self, file: FileId) -> Result<Vec<Key>> {
         let keys = "SELECT key FROM block WHERE file = ? AND key IS NOT NULL";
-        self.look(|db| all(db, keys, [file.0], cell))
+        self.look(|db| all(db, keys, [file.0], |row| Ok(row.get::<_, KeyColumn>(0)?.0)))
     }
 
     /// Keeps the text of a results block that is not ours, so that it is not lost when ours takes its place. `now` is Unix
@@ -329,7 +329,7 @@ fn insert_block(
     let sql = "INSERT INTO block (file, key, text, delivered, time) VALUES (?, ?, ?, ?, ?)";
     let block = db
         .prepare(sql)?
-        .insert(params![file.0, key, text, delivered, now]);
+        .insert(params![file.0, key.map(KeyColumn), text, delivered, now]);
     block.map(BlockId)
 }
 

@@ -14,15 +14,18 @@ use crate::reply::record::{
     Commits, Fate, Key, Offer, Prose, Record, TaskRecord, TaskTarget, TickSource,
 };
 
-impl ToSql for Key {
+/// A key as a column: the number of the same bits, as SQLite knows signed ones only.
+pub(super) struct KeyColumn(pub(super) Key);
+
+impl ToSql for KeyColumn {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        Ok(self.0.cast_signed().into())
+        Ok(self.0.0.cast_signed().into())
     }
 }
 
-impl FromSql for Key {
+impl FromSql for KeyColumn {
     fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
-        i64::column_result(value).map(|key| Self(key.cast_unsigned()))
+        i64::column_result(value).map(|key| Self(Key(key.cast_unsigned())))
     }
 }
 
@@ -115,11 +118,11 @@ pub(super) fn records(db: &Connection, file: FileId) -> rusqlite::Result<Vec<Rec
     let mut records = all(db, batches, [file.0], |row| {
         Ok(Record {
             number: row.get("number")?,
-            key: row.get("key")?,
-            head: row.get("head")?,
+            key: row.get::<_, KeyColumn>("key")?.0,
+            head: row.get::<_, KeyColumn>("head")?.0,
             prose: Prose {
-                above: row.get("above")?,
-                below: row.get("below")?,
+                above: row.get::<_, Option<KeyColumn>>("above")?.map(|key| key.0),
+                below: row.get::<_, Option<KeyColumn>>("below")?.map(|key| key.0),
             },
             ran: row.get("ran")?,
             tasks: Vec::new(),
@@ -134,7 +137,7 @@ pub(super) fn records(db: &Connection, file: FileId) -> rusqlite::Result<Vec<Rec
         let number = row.get("number")?;
         if let Ok(at) = records.binary_search_by_key(&number, |record| record.number) {
             records[at].tasks.push(TaskRecord {
-                key: row.get("key")?,
+                key: row.get::<_, KeyColumn>("key")?.0,
                 tells: row.get("is_exec")?,
                 fate: fate(row)?,
             });

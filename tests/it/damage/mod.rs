@@ -11,6 +11,7 @@ use std::fmt::Write as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use clada::edit::{self, Tier};
+use clada::text::diff::LineDiff;
 
 use self::edits::{Edit, Payload, joined};
 use self::kinds::{Kind, Lost, Side};
@@ -323,12 +324,12 @@ fn told(edit: &Edit, wanted: &str, got: &str) -> String {
             .collect()
     };
     let (wanted, got) = (visible(wanted), visible(got));
-    let diff = similar::TextDiff::from_lines(&wanted, &got);
+    let diff = LineDiff::between(&wanted, &got);
     format!(
         "search:\n{}replace:\n{}from what is wanted to what was got:\n{}",
         visible(&edit.search.text),
         visible(&edit.replace.text),
-        diff.unified_diff()
+        diff
     )
 }
 

@@ -264,11 +264,16 @@ pub(crate) fn is_test(name: &str) -> bool {
     name.contains("/tests/") || name.ends_with("/tests.rs")
 }
 
-/// Every source file by its path below `src`.
+/// Every source file by its path below `src`. The modules of `src/core` are modules of `clada` too, and go by that name.
 pub(crate) fn sources() -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     collect(&cases::root().join("src"), "", &mut found);
-    found
+    let shown = |name: String| match name.strip_prefix("core/") {
+        Some(own) if own != "lib.rs" => own.to_owned(),
+        _ => name,
+    };
+    let found = found.into_iter();
+    found.map(|(name, text)| (shown(name), text)).collect()
 }
 
 /// Every file of the tests by its path below `tests`.

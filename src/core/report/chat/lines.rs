@@ -1,11 +1,9 @@
 //! The comparison of texts by lines: changes, the present place of lines, and stretches of lines. Knows no file.
 
 use std::ops::Range;
-use std::time::Duration;
-
-use similar::{DiffOp, DiffTag, TextDiff};
 
 use crate::report::clip;
+use crate::text::diff::{DiffOp, DiffTag, LineDiff};
 
 /// Stretches of lines, counted from 0.
 pub(in crate::report) type Stretches = Vec<Range<usize>>;
@@ -21,51 +19,40 @@ pub(super) const READ: &str = "read it before you edit it";
 const LINE: usize = 400;
 /// The most stretches of one file that are named.
 const STRETCHES: usize = 10;
-/// A comparison that takes longer is finished coarsely.
-const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Counts the lines of a text.
 pub(super) fn count(text: &str) -> usize {
     text.split_inclusive('\n').count()
 }
 
-/// Compares two texts line by line.
-pub(super) fn ops(old: &str, new: &str) -> Vec<DiffOp> {
-    let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(old, new);
-    diff.ops().to_vec()
-}
-
 /// The parts of a unified diff in which something is told, where all of it is too long those that the chat knows first; without
 /// the names. What does not fit is counted.
 pub(super) fn diff(
-    old: &str,
-    new: &str,
+    diff: &LineDiff<'_>,
     is_told: &dyn Fn(&DiffOp) -> bool,
     is_known: &dyn Fn(&DiffOp) -> bool,
 ) -> String {
-    let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(old, new);
-    let mut unified = diff.unified_diff();
-    let hunks = unified.context_radius(AROUND).iter_hunks();
-    let hunks: Vec<(bool, String)> = hunks
-        .filter(|hunk| hunk.ops().iter().any(is_told))
-        .map(|hunk| (hunk.ops().iter().any(is_known), hunk.to_string()))
+    let parts = diff.parts(AROUND).into_iter();
+    let parts: Vec<(bool, String)> = parts
+        .filter(|part| part.changes().iter().any(is_told))
+        .map(|part| (part.changes().iter().any(is_known), part.to_string()))
         .collect();
     let length = |text: &str| text.lines().count();
-    let all: usize = hunks.iter().map(|(_, hunk)| length(hunk)).sum();
+    let all: usize = parts.iter().map(|(_, part)| length(part)).sum();
     // A line names the file, and one says that there is more.
     let mut left = FILE_LINES - 2;
     let is_long = all > left;
-    let has_known = hunks.iter().any(|(known, _)| *known);
+    let has_known = parts.iter().any(|(known, _)| *known);
     let (mut shown, mut more) = (String::new(), 0);
-    for (known, hunk) in &hunks {
+    for (known, part) in &parts {
         let fits = if is_long && has_known && !known {
             0
         } else {
-            left.min(length(hunk))
+            left.min(length(part))
         };
-        shown.extend(hunk.lines().take(fits).map(|line| clip(line, LINE) + "\n"));
+        shown.extend(part.lines().take(fits).map(|line| clip(line, LINE) + "\n"));
         left -= fits;
-        more += length(hunk) - fits;
+        more += length(part) - fits;
     }
     if more > 0 {
         shown += &format!("… {more} more lines of this diff; {READ}\n");
@@ -75,17 +62,20 @@ pub(super) fn diff(
 
 /// Finds the border before a line after these changes. `ends`: it ends a stretch, else it begins one; either way what came
 /// in at the border, or changed across it, is in the stretch.
-pub(super) fn place(ops: &[DiffOp], line: usize, ends: bool) -> usize {
-    let op = if ends {
-        ops.iter().rev().find(|op| op.old_range().start <= line)
+pub(super) fn place(changes: &[DiffOp], line: usize, ends: bool) -> usize {
+    let change = if ends {
+        changes
+            .iter()
+            .rev()
+            .find(|change| change.old_range().start <= line)
     } else {
-        ops.iter().find(|op| op.old_range().end >= line)
+        changes.iter().find(|change| change.old_range().end >= line)
     };
-    let Some(op) = op else {
+    let Some(change) = change else {
         return line;
     };
-    let (old, new) = (op.old_range(), op.new_range());
-    if op.tag() == DiffTag::Equal {
+    let (old, new) = (change.old_range(), change.new_range());
+    if change.tag() == DiffTag::Equal {
         return new.start + line.saturating_sub(old.start).min(old.len());
     }
     let is_before = if ends {
@@ -152,8 +142,9 @@ mod tests {
     fn lines_are_found_again_where_they_are_now() {
         let old = "a\nb\nc\nd\ne\n";
         let places = |new: &str, range: Range<usize>| {
-            let ops = ops(old, new);
-            place(&ops, range.start, false)..place(&ops, range.end, true)
+            let diff = LineDiff::between(old, new);
+            let changes = diff.changes();
+            place(changes, range.start, false)..place(changes, range.end, true)
         };
         for (new, range, expected) in [
             (old, 1..3, 1..3),
@@ -170,7 +161,7 @@ mod tests {
         ] {
             assert_eq!(places(new, range.clone()), expected, "{range:?} in {new:?}");
         }
-        assert_eq!(place(&ops("", "a\n"), 0, true), 1);
+        assert_eq!(place(LineDiff::between("", "a\n").changes(), 0, true), 1);
     }
 
     #[test]

@@ -11,12 +11,12 @@ use super::scan::scan;
 use super::task::Command;
 
 // Each is between `clada:off` and `clada:on`, so that a copy of it in a notes file is never carried out.
-const CML: &str = include_str!("../../config/instructions.md");
-const NESL: &str = include_str!("../../config/instructions-nesl.md");
-const REPLACER: &str = include_str!("../../config/instructions-replacer.md");
-const AIDER: &str = include_str!("../../config/instructions-aider.md");
-const CODEX: &str = include_str!("../../config/instructions-codex.md");
-const DIFF: &str = include_str!("../../config/instructions-diff.md");
+const CML: &str = include_str!("teaching/instructions.md");
+const NESL: &str = include_str!("teaching/instructions-nesl.md");
+const REPLACER: &str = include_str!("teaching/instructions-replacer.md");
+const AIDER: &str = include_str!("teaching/instructions-aider.md");
+const CODEX: &str = include_str!("teaching/instructions-codex.md");
+const DIFF: &str = include_str!("teaching/instructions-diff.md");
 
 /// The last line of each.
 const LAST: &str = "<!-- clada:on instructions -->\n";

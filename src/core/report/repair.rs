@@ -5,8 +5,6 @@ use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 use std::path::PathBuf;
 
-use similar::{DiffOp, DiffTag, TextDiff};
-
 use super::chat::lines::joined;
 use super::section::{Section, Stretch};
 use crate::code::{MARK, Outline, OutlineStyle};
@@ -14,6 +12,7 @@ use crate::edit::habit::{Habit, habit};
 use crate::edit::nearest::{Nearest, nearest};
 use crate::edit::{self, Edit, EditCause, EditError, EditPart, EditedFile};
 use crate::reply::path::RelPath;
+use crate::text::diff::{self, DiffOp, DiffTag, LineDiff};
 
 /// A file of up to so many lines is shown whole.
 const WHOLE: usize = 200;
@@ -45,10 +44,7 @@ pub fn unified_diff(path: &str, old: Option<&[u8]>, new: Option<&[u8]>) -> Strin
     let (old, new) = (old.unwrap_or_default(), new.unwrap_or_default());
     match (std::str::from_utf8(old), std::str::from_utf8(new)) {
         (Ok(old), Ok(new)) if old == new => format!("--- {from}\n+++ {to}\n"),
-        (Ok(old), Ok(new)) => TextDiff::from_lines(old, new)
-            .unified_diff()
-            .header(&from, &to)
-            .to_string(),
+        (Ok(old), Ok(new)) => format!("--- {from}\n+++ {to}\n{}", LineDiff::between(old, new)),
         _ => format!(
             "binary files {from} and {to} differ ({} → {} bytes)\n",
             old.len(),
@@ -268,16 +264,13 @@ pub fn written(path: &str, real: &str, old: &[u8], new: &[u8]) -> Vec<(String, S
     if old.len().max(new.len()) > COMPARED {
         return Vec::new();
     }
-    let diff = TextDiff::from_lines(old, new);
-    let all: Vec<&str> = diff.iter_new_slices().collect();
+    let diff = LineDiff::between(old, new);
+    let all = diff.new_lines();
     let mut left = WRITTEN;
     let mut parts = Vec::new();
-    for hunk in diff.unified_diff().context_radius(BESIDE).iter_hunks() {
-        let (Some(first), Some(last)) = (hunk.ops().first(), hunk.ops().last()) else {
-            continue;
-        };
-        let start = first.new_range().start;
-        let end = last.new_range().end.min(start + left);
+    for part in diff.parts(BESIDE) {
+        let Range { start, end } = part.new_range();
+        let end = end.min(start + left);
         left -= end.saturating_sub(start);
         if start < end {
             let lines = all[start..end].iter();
@@ -351,16 +344,14 @@ pub fn since(path: &str, real: &str, old: &[u8], now: &[u8], lines: &Range<usize
     if old.len().max(now.len()) > COMPARED {
         return String::new();
     }
-    let diff = TextDiff::from_lines(old, now);
-    let mut diff = diff.unified_diff();
-    let is_there = |op: &DiffOp| {
-        let changed = op.old_range();
-        op.tag() != DiffTag::Equal && changed.start <= lines.end && changed.end >= lines.start
+    let is_there = |change: &DiffOp| {
+        let changed = change.old_range();
+        change.tag() != DiffTag::Equal && changed.start <= lines.end && changed.end >= lines.start
     };
     let mut shown = String::new();
-    for hunk in diff.header("then", "now").iter_hunks() {
-        if hunk.ops().iter().any(is_there) && shown.len() < SHOWN {
-            shown += &hunk.to_string();
+    for part in LineDiff::between(old, now).parts(diff::AROUND) {
+        if part.changes().iter().any(is_there) && shown.len() < SHOWN {
+            shown += &part.to_string();
         }
     }
     shown
@@ -426,9 +417,9 @@ fn not_found(search: &str, place: &FailedPlace<'_>, text: &str) -> Help {
     } else {
         format!("{search}\n")
     };
-    let diff = TextDiff::from_lines(search.as_str(), there.as_str());
     // Without the names that would make it a patch.
-    shown += &format!("\n- search text, + {path}\n{}\n", diff.unified_diff());
+    let diff = LineDiff::between(&search, &there);
+    shown += &format!("\n- search text, + {path}\n{diff}\n");
     Help {
         said: shown,
         lines: Some(near.lines),

@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
-use similar::{DiffOp, DiffTag};
 
 use crate::report::one_line;
+use crate::text::diff::{DiffOp, DiffTag, LineDiff};
 use lines::{AROUND, FILE_LINES, READ, Stretches};
-use lines::{count, diff, joined, named_lines, ops, place, without};
+use lines::{count, diff, joined, named_lines, place, without};
 
 /// The most files that are remembered.
 pub const MOST_FILES: usize = 200;
@@ -154,14 +154,15 @@ impl Chat {
         }
         match (before, after) {
             (Some(before), Some(after)) if !whole => {
-                let ops = ops(before, after);
-                file.shift(&ops);
+                let diff = LineDiff::between(before, after);
+                file.shift(diff.changes());
                 let end = count(after);
-                let written = ops
+                let written = diff
+                    .changes()
                     .iter()
-                    .filter(|op| op.tag() != DiffTag::Equal)
-                    .map(|op| {
-                        let new = op.new_range();
+                    .filter(|change| change.tag() != DiffTag::Equal)
+                    .map(|change| {
+                        let new = change.new_range();
                         new.start.saturating_sub(AROUND)..(new.end + AROUND).min(end)
                     });
                 file.lines.extend(written);
@@ -355,9 +356,9 @@ impl ChatFile {
         }
         let what = match texts {
             (Some(old), Some(new)) if last.has_text => {
-                let ops = ops(old, new);
-                let what = self.lines_changed(old, new, &ops, by, all);
-                self.shift(&ops);
+                let diff = LineDiff::between(old, new);
+                let what = self.lines_changed(&diff, by, all);
+                self.shift(diff.changes());
                 what
             }
             _ => Some(FileChange::Content),
@@ -404,17 +405,10 @@ impl ChatFile {
     }
 
     /// Finds changes in the lines that the chat knows; with `all` in any lines.
-    fn lines_changed(
-        &self,
-        old: &str,
-        new: &str,
-        ops: &[DiffOp],
-        by: By,
-        all: bool,
-    ) -> Option<FileChange> {
-        let is_known = |op: &DiffOp| {
-            let old = op.old_range();
-            op.tag() != DiffTag::Equal
+    fn lines_changed(&self, compared: &LineDiff<'_>, by: By, all: bool) -> Option<FileChange> {
+        let is_known = |change: &DiffOp| {
+            let old = change.old_range();
+            change.tag() != DiffTag::Equal
                 && self.lines.iter().any(|known| {
                     if old.is_empty() {
                         known.start <= old.start && old.start <= known.end
@@ -423,10 +417,11 @@ impl ChatFile {
                     }
                 })
         };
-        let is_told = |op: &DiffOp| op.tag() != DiffTag::Equal && all || is_known(op);
-        let end = count(new);
-        let now = ops.iter().filter(|op| is_told(op)).map(|op| {
-            let now = op.new_range();
+        let is_told = |change: &DiffOp| change.tag() != DiffTag::Equal && all || is_known(change);
+        let end = compared.new_lines().len();
+        let told = compared.changes().iter().filter(|change| is_told(change));
+        let now = told.map(|change| {
+            let now = change.new_range();
             // What was taken out is named by the line that is there now.
             let start = if now.is_empty() {
                 now.start.min(end.saturating_sub(1))
@@ -441,17 +436,17 @@ impl ChatFile {
         }
         let diff = match by {
             By::Others => String::new(),
-            By::Batch => diff(old, new, &is_told, &is_known),
+            By::Batch => diff(compared, &is_told, &is_known),
         };
         Some(FileChange::Lines { now, diff })
     }
 
     /// Moves lines to where they are after these changes.
-    fn shift(&mut self, ops: &[DiffOp]) {
+    fn shift(&mut self, changes: &[DiffOp]) {
         let moved = |lines: &mut Stretches| {
             let new = lines
                 .iter()
-                .map(|it| place(ops, it.start, false)..place(ops, it.end, true));
+                .map(|it| place(changes, it.start, false)..place(changes, it.end, true));
             *lines = joined(new.collect());
         };
         moved(&mut self.lines);

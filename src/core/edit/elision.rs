@@ -3,7 +3,7 @@
 
 /// The way in which a line stands for text that is left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Elision {
+pub enum Elision {
     /// Dots alone, which can be text as well: the body of a function in Python.
     Bare,
     /// Dots behind a comment mark, or words that say it.
@@ -12,7 +12,7 @@ pub(crate) enum Elision {
 
 /// The words by which a line outside any edit plainly stands for text that is left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Plainness {
+pub enum Plainness {
     /// Words that say it, with dots beside them.
     WithDots,
     /// Words alone, which can be a heading or a remark as well.
@@ -49,7 +49,7 @@ const BRACKETS: [(&str, &str); 2] = [("(", ")"), ("[", "]")];
 const SHORT: usize = 40;
 
 /// Returns how a line stands for text that is left out; `None` for any other line.
-pub(crate) fn elision(line: &str) -> Option<Elision> {
+pub fn elision(line: &str) -> Option<Elision> {
     let line = Remark::of(line);
     let says_so = if line.dots && line.words.is_empty() {
         if !line.is_comment {
@@ -66,7 +66,7 @@ pub(crate) fn elision(line: &str) -> Option<Elision> {
 
 /// Returns how plainly the words of a line say that it stands for text which is left out, also where it is in no edit.
 /// A comment without dots may say nothing else: `// remaining bytes` is about bytes.
-pub(crate) fn plain(line: &str) -> Option<Plainness> {
+pub fn plain(line: &str) -> Option<Plainness> {
     let text = line.trim();
     if !is_suspect(text) {
         return None;

@@ -9,6 +9,7 @@ use super::failed_edit::FailedEdit;
 use super::fault::Fault;
 pub use super::section::{Cut, Section, Spooled, Stretch};
 use crate::reply::dialect::Dialect;
+use crate::reply::path::PathError;
 use crate::reply::record::Offer;
 use crate::reply::task::BlockError;
 
@@ -187,6 +188,12 @@ impl Outcome {
             Some(message) => format!("{message}; {more}"),
             None => more.to_owned(),
         });
+    }
+}
+
+impl From<PathError> for Box<Outcome> {
+    fn from(error: PathError) -> Self {
+        Self::new(Outcome::failed(error.to_string()))
     }
 }
 

@@ -28,7 +28,7 @@ mod carry;
 mod choice;
 mod copying;
 mod elided;
-pub(crate) mod elision;
+pub mod elision;
 mod find;
 pub mod habit;
 mod hit;

@@ -3,11 +3,10 @@
 
 use std::ops::Range;
 
-use similar::{Algorithm, DiffOp, capture_diff_slices};
-
 use super::{Edit, EditCause, EditError, EditPart, Edited, EditedFile, apply, pair, without_bom};
 use crate::reply::record::{Key, Seed, Spot};
 use crate::reply::text::Text;
+use crate::text::diff::{DiffOp, changes};
 
 /// Of more places than that nobody chooses.
 const MOST: usize = 5;
@@ -287,12 +286,12 @@ fn is_enough(searched: &[&str], others: &[usize]) -> bool {
 /// another line that reads the same is not kept beside it.
 fn kept(searched: &[&str], replaced: &[&str]) -> Vec<Option<usize>> {
     let mut kept = vec![None; searched.len()];
-    for op in capture_diff_slices(Algorithm::Myers, searched, replaced) {
+    for change in changes(searched, replaced) {
         if let DiffOp::Equal {
             old_index,
             new_index,
             len,
-        } = op
+        } = change
         {
             for at in 0..len {
                 kept[old_index + at] = Some(new_index + at);

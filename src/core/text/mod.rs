@@ -1,5 +1,6 @@
 //! Plain text and the values that are written in it. Knows nothing of replies, files or clocks.
 
+pub mod diff;
 pub mod duration;
 pub mod glob;
 pub mod hex;
