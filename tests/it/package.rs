@@ -365,6 +365,14 @@ fn both_crates_have_one_version() {
     );
 }
 
+/// Cargo forgets `strip` for a package that has options of its own, as `clada` has: its program is the one to be stripped.
+#[test]
+fn what_packages_hold_is_built_without_symbols() {
+    let dist = &manifest()["profile"]["dist"];
+    assert_eq!(dist["strip"].as_bool(), Some(true));
+    assert_eq!(dist["package"]["clada"]["strip"].as_bool(), Some(true));
+}
+
 /// What is published as a crate: all that the program is built from, and no tests.
 #[test]
 fn the_crate_has_the_source_and_no_tests() {
