@@ -243,6 +243,28 @@ fn the_archive_and_the_debian_package_have_all_that_belongs_in_them() {
         );
     }
     run(project.command("tar").arg("-xf").arg(&archive));
+    let licences = project.path(&top).join("licences");
+    let list = std::fs::read_to_string(licences.join("LIST")).expect("a list");
+    let of = |name: &str| {
+        let line = list
+            .lines()
+            .find(|line| line.starts_with(&format!("{name} ")));
+        let line = line.unwrap_or_else(|| panic!("{name} in {list}"));
+        let (library, terms) = line.split_once(": ").expect("terms");
+        assert!(terms.contains("MIT"), "{line}");
+        licences.join(library.replace(' ', "-"))
+    };
+    for (name, file) in [
+        ("tokio", "LICENSE"),
+        ("regex-automata", "LICENSE-MIT"),
+        ("libgit2-sys", "libgit2/COPYING"),
+        ("libgit2-sys", "libgit2/deps/pcre2/LICENCE.md"),
+        ("libdbus-sys", "vendor/dbus/COPYING"),
+    ] {
+        let file = of(name).join(file);
+        assert!(file.is_file(), "{}", file.display());
+    }
+    assert!(!list.contains("clap_derive"), "it is in no program: {list}");
     let version = |program: &Path| run(project.command(program).arg("--version"));
     let is_this = concat!("clada ", env!("CARGO_PKG_VERSION"), "\n");
     assert_eq!(version(&project.path(&top).join("clada")), is_this);
@@ -589,6 +611,7 @@ fn debian(project: &Project, deb: &Path, version: impl Fn(&Path) -> String, is_t
         ("-rw-r--r--", "usr/share/doc/clada/README.md"),
         ("-rw-r--r--", "usr/share/doc/clada/docs/git.md"),
         ("-rw-r--r--", "usr/share/doc/clada/copyright"),
+        ("-rw-r--r--", "usr/share/doc/clada/licences/LIST"),
     ] {
         let is_it = |line: &&str| line.ends_with(&format!(" ./{name}"));
         let line = listed
