@@ -182,7 +182,7 @@ fn of_the_state() {
                 path: "/l".into(),
                 error: denied(),
             },
-            "cannot use `/l` for the ledger: denied: make it readable and writable for this user",
+            "cannot use `/l` for the ledger: denied: make it and its folder readable and writable for this user",
         ),
         (
             LedgerError::Twice("batch 7".to_owned()),

@@ -12,7 +12,7 @@ pub type Result<T> = std::result::Result<T, LedgerError>;
 #[derive(Debug, thiserror::Error)]
 pub enum LedgerError {
     /// The folder, or something in it, cannot be made, read or written.
-    #[error("cannot use `{}` for the ledger: {error}: make it readable and writable for this user", path.display())]
+    #[error("cannot use `{}` for the ledger: {error}: make it and its folder readable and writable for this user", path.display())]
     Io { path: PathBuf, error: io::Error },
     #[error("cannot open or write the ledger `{}`: make it and its folder readable and writable for this user", .0.display())]
     Denied(PathBuf),
