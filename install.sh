@@ -2,8 +2,9 @@
 # Installs clada for this user, without root: the program, its man pages and its completions.
 #
 # It runs in any POSIX shell, as `sh install.sh` or `curl … | sh`. All of it is functions, and its last line calls one of them:
-# half a download does nothing. Nothing is changed until all is fetched, checked and tried; a failure leaves all as it was.
-set -u
+# half a download does nothing. Nothing is changed until all is fetched, checked and tried; a failure leaves all as it was, and
+# what was killed is undone by the next run.
+set -u +e +C
 
 # The address of the releases, and the one that this copy belongs to. The release fills them in; here both are empty.
 releases=''
@@ -42,7 +43,20 @@ checksum() {
     fi
 }
 
-absolute() { case $1 in /*) printf '%s' "$1" ;; *) printf '%s' "$(pwd)/$1" ;; esac; }
+# A path from the root, spelled in one way.
+absolute() {
+    case $1 in
+    /*) path=$1 ;;
+    *)
+        path=$(pwd)/$1
+        [ -d "$(pwd)" ] || fail "the folder that this runs in is gone: go to another one"
+        ;;
+    esac
+    printf '%s' "$path" | sed ':a; s|/\./|/|; ta; s|//*|/|g'
+}
+
+# A text of the archive, without what a terminal would obey.
+plain() { printf '%s' "$1" | tr -d '\000-\037\177'; }
 
 # A text as one word of a shell.
 quoted() { printf '%s' "$1" | sed "s/'/'\\\\''/g; 1s/^/'/; \$s/\$/'/"; }
@@ -100,7 +114,7 @@ find_folders() {
             ;;
         esac
     fi
-    to=$(absolute "$to")
+    to=$(absolute "$to") || exit
     while [ "${to%/}" != "$to" ] && [ "$to" != / ]; do to=${to%/}; done
     while [ "${data%/}" != "$data" ]; do data=${data%/}; done
     case $to$data in
@@ -108,11 +122,14 @@ find_folders() {
 '*) fail "a folder has a line break in its name: choose another one with --to" ;;
     esac
     list=$data/clada/installed
+    if [ -L "$list" ] || { [ -e "$list" ] && [ ! -f "$list" ]; }; then
+        fail "$list is not the list that this script keeps there: move it away"
+    fi
 }
 
 need_programs() {
     has sha256sum || has shasum || fail "neither sha256sum nor shasum is here, and what is not checked is not installed: install one of them"
-    for program in tar gzip mktemp awk sed find; do
+    for program in awk cat chmod cmp cp cut dirname find grep gzip head ln mkdir mktemp mv rm rmdir sed sort tar tr uname; do
         has "$program" || fail "there is no $program here: install it, then try again"
     done
 }
@@ -168,7 +185,8 @@ find_place() {
     https://*) from=${from%/} is_remote=true ;;
     *://*) fail "$from is no https address: take one, or a folder" ;;
     *)
-        is_remote=false from=$(absolute "${from%/}")
+        is_remote=false
+        from=$(absolute "$from") || exit
         [ -d "$from" ] || fail "there is no folder $from: name the one with the archive and SHA256SUMS"
         ;;
     esac
@@ -242,6 +260,8 @@ unpack() {
     # Not every tar shows links among the kinds.
     [ -z "$(find "$unpacked" ! -type d ! \( -type f -links 1 \))" ] || fail "$odd, it has a link or a device in it: $again"
     [ -f "$unpacked/clada" ] || fail "$odd, it has no program: $again"
+    [ -z "$(find "$unpacked" -name '*
+*')" ] || fail "$odd, a file in it has a strange name: $again"
 }
 
 no_unpacking() { fail "cannot unpack $archive: is the disk of $to full? $(head -n 1 "$work/errors")"; }
@@ -250,8 +270,8 @@ no_unpacking() { fail "cannot unpack $archive: is the disk of $to full? $(head -
 try_program() {
     chmod 755 "$unpacked/clada" || fail "cannot make $unpacked/clada a program"
     says=$("$unpacked/clada" --version </dev/null 2>"$work/errors") ||
-        fail "clada $version does not run on this machine: $(head -n 1 "$work/errors")"
-    [ "$says" = "clada $version" ] || fail "$odd, its program says that it is \`$says\`: $again"
+        fail "clada $version does not run on this machine: $(plain "$(head -n 1 "$work/errors")")"
+    [ "$says" = "clada $version" ] || fail "$odd, its program says that it is \`$(plain "$says")\`: $again"
 }
 
 # Makes a folder and those above it, and remembers the new ones, so that they can be removed again.
@@ -268,18 +288,54 @@ $new"
         # First, since a signal may come between the two.
         made="$folder
 $made"
-        mkdir -- "$folder" 2>/dev/null || fail "cannot make the folder $folder: choose one that is yours with --to"
+        mkdir -- "$folder" 2>/dev/null || [ -d "$folder" ] || fail "cannot make the folder $folder: choose one that is yours with --to"
     done <<END
 $new
 END
 }
 
-# Makes the folders in which all is prepared. Each is on the disk of its files, so that these only need to be renamed.
+# Makes the folders in which all is prepared. Each is on the disk of its files, so that these only need to be renamed. The one
+# below $data has the same name each time: so only one run is at work, and the next one finds what a killed one left.
 make_work() {
+    take_turn
     make_folder "$to"
-    make_folder "$data/clada"
     work=$(mktemp -d "$to/.clada-install.XXXXXX" 2>/dev/null) || fail "cannot write to $to: choose a folder of yours with --to"
-    data_work=$(mktemp -d "$data/clada/.install.XXXXXX" 2>/dev/null) || fail "cannot write to $data/clada: make it yours"
+    printf '%s\n' "$work" >"$data_work/work" || fail "cannot write to $data_work: is its disk full?"
+}
+
+# Makes $data_work. One that a killed run left is undone and removed first.
+take_turn() {
+    tries=0
+    until
+        make_folder "$data/clada"
+        mkdir -- "$data/clada/.install" 2>/dev/null
+    do
+        tries=$((tries + 1))
+        if [ -d "$data/clada/.install" ]; then
+            other=$(cat -- "$data/clada/.install/run" 2>/dev/null)
+            if [ -z "$other" ] || kill -0 "$other" 2>/dev/null; then
+                fail "another run of this script is at work${other:+ (process $other)}: wait for its end; if there is none, remove $data/clada/.install"
+            fi
+            say "an earlier run was killed: what it did is undone"
+            undo_killed
+        elif [ "$tries" -gt 9 ]; then
+            fail "cannot write to $data/clada: make it yours"
+        fi
+    done
+    data_work=$data/clada/.install
+    printf '%s\n' "$$" >"$data_work/run" || fail "cannot write to $data_work: is its disk full?"
+}
+
+undo_killed() {
+    data_work=$data/clada/.install is_needed=false
+    undo
+    killed=$(cat -- "$data_work/work" 2>/dev/null)
+    ! $is_needed || exit 1
+    case $killed in
+    /*/.clada-install.*) rm -rf -- "$killed" ;;
+    esac
+    rm -rf -- "$data_work"
+    data_work=''
 }
 
 # Lays the files out in `new` as they will be, below $to and $data.
@@ -319,12 +375,17 @@ for_each_file() {
 # Refuses to replace what this script did not write.
 refuse_other() {
     if [ -e "$2" ] || [ -L "$2" ]; then
-        if [ ! -f "$2" ] || [ -L "$2" ] || ! is_listed "$2"; then
+        if ! is_listed "$2"; then
             fail "$2 is there, and this script did not write it: move it away, or choose another folder with --to"
+        elif ! is_as_written "$2"; then
+            fail "$2 has changed since this script wrote it: move it away, then try again"
         fi
     fi
 }
 is_listed() { [ -f "$list" ] && sed 's/^[^ ]*  //' "$list" | grep -qxF -- "$1"; }
+is_as_written() {
+    [ -f "$list" ] && [ -f "$1" ] && [ ! -L "$1" ] && grep -qxF -- "$(list_file "$1" "$1")" "$list"
+}
 make_folder_of() { make_folder "$(dirname -- "$2")"; }
 list_file() { printf '%s  %s\n' "$(checksum "$1")" "$2"; }
 
@@ -346,12 +407,12 @@ write_list() {
 
 # Puts all in its place. What was there is kept until the end as a second name of the same file, and `undo` brings it back.
 replace_all() {
-    replace "$data_work/list" "$list" "$data_work/old/list" || return
     number=0
     while IFS= read -r path; do
         number=$((number + 1))
-        [ ! -f "$path" ] || replace '' "$path" "$data_work/old/gone.$number" || return
+        if is_as_written "$path"; then replace '' "$path" "$data_work/old/gone.$number" || return; fi
     done <"$data_work/gone"
+    replace "$data_work/list" "$list" "$data_work/old/list" || return
     for_each_file replace
 }
 replace() {
@@ -413,7 +474,15 @@ tell() {
 
 # Removes what the list names, unless it has changed since.
 remove_installed() {
-    [ -f "$list" ] || fail "there is nothing to remove: this script keeps a list of what it installs in $list, and there is none"
+    if [ ! -f "$list" ] && [ ! -d "$data/clada/.install" ]; then
+        fail "there is nothing to remove: this script keeps a list of what it installs in $list, and there is none"
+    fi
+    trap clean_up EXIT
+    take_turn
+    if [ ! -f "$list" ]; then
+        say "nothing else is there to remove"
+        return
+    fi
     refuse_service
     while IFS= read -r line; do
         path=${line#*  }
@@ -429,6 +498,8 @@ remove_installed() {
     trap '' INT TERM HUP PIPE
     folders=$(sed -n 's/^folder  //p' "$list" | sort -r)
     rm -f -- "$list" || fail "cannot remove $list: make its folder yours, then try again"
+    rm -rf -- "$data_work"
+    data_work='' is_done=true
     remove_folders "$folders
 "
     say "removed what was installed in $data; settings and what clada remembers stay"
@@ -439,10 +510,21 @@ refuse_service() {
     for unit in "${XDG_CONFIG_HOME:-${HOME:-}/.config}/systemd/user/clada.service" "${HOME:-}/Library/LaunchAgents/clada.plist"; do
         [ -f "$unit" ] || continue
         while IFS= read -r line; do
-            case $line in folder* | *"  $data/"*) continue ;; esac
-            if grep -qF -- "${line#*  }" "$unit"; then
-                fail "the background service starts ${line#*  }: run \`clada service uninstall\` first"
-            fi
+            case $line in
+            folder* | */bash-completion/completions/clada) continue ;;
+            */clada) ;;
+            *) continue ;;
+            esac
+            # As systemd and launchd have it in their files.
+            program=$(printf '%s' "${line#*  }" | case $unit in
+                *.plist) sed 's/&/\&amp;/g; s/</\&lt;/g; s/>/\&gt;/g' ;;
+                *) sed 's/[\\"]/\\&/g; s/%/%%/g' ;;
+            esac)
+            for end in ' ' '"' '<'; do
+                if grep -qF -- "$program$end" "$unit"; then
+                    fail "the background service starts ${line#*  }: run \`clada service uninstall\` first"
+                fi
+            done
         done <"$list"
     done
 }
@@ -474,6 +556,8 @@ main() {
     try_program
     prepare
     replace_all || fail "cannot replace the files in $to and $data: all is as it was"
+    # From here on nothing is undone, also if this is killed.
+    rm -f -- "$data_work/undo" || fail "cannot write to $data_work: all is as it was"
     is_done=true
     tell
 }

@@ -497,6 +497,7 @@ pub(super) fn recover(intent: &Intent, disk: &mut Disk, snapshots: &Snapshots) -
     };
     plan.clear_away(disk);
     let reverted = plan.revert(disk, snapshots);
+    disk.begin_writing();
     if let Err(error) = intent.remove() {
         return Some(told(&error));
     }

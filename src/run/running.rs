@@ -152,7 +152,10 @@ impl Runner {
                 Some(outcome) => (outcome, Vec::new()),
                 None => {
                     let task = &job.tasks[index];
-                    ran_exec |= task.is_exec();
+                    if task.is_exec() {
+                        ran_exec = true;
+                        self.disk.begin_writing();
+                    }
                     self.run_task(task, journal.keeps(), &job.saving, run).await
                 }
             };

@@ -194,8 +194,9 @@ fn a_notes_file_that_watching_makes_is_named() {
     let project = Project::new();
     let made = |watching: &Watching, name: &str| {
         let path = project.path(name).display().to_string();
-        let lines = format!("created {path}\nwatching {path}\n");
-        watching.wait_for(&lines);
+        watching.wait_for(&format!("created {path}\n"));
+        // Where the fence is not whole, a line between them says so.
+        watching.wait_for(&format!("watching {path}\n"));
     };
     made(&project.watch(["typo.md"]), "typo.md");
     let again = project.watch(["typo.md"]);

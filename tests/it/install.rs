@@ -1,6 +1,7 @@
 //! `install.sh`: what it installs from archives, what it refuses, and that whatever ends it too early leaves all as it was.
 
 use std::collections::BTreeMap;
+use std::io::Read;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -674,6 +675,116 @@ fn an_end_between_two_files_brings_the_old_ones_back() {
     install(&project, &["--from", &new]).exits(0);
     let counted = std::fs::read_to_string(&count).expect("count");
     assert_eq!(counted.lines().count(), 9);
+}
+
+/// Killed before or behind each file that is put in its place: the next run undoes that first, whatever it is.
+#[test]
+fn what_was_killed_is_undone_by_the_next_run() {
+    let project = Project::new();
+    let old = plain_release(&project, "0.1.0");
+    let changed = [
+        "rm $top/man/man1/clada-undo.1; echo new > $top/man/man1/clada-new.1",
+        "true",
+    ];
+    let new = small_release(&project, "new", "0.2.0", changed);
+    let (count, at) = (project.path("count"), project.path("at"));
+    let calm = || {
+        project.program("mv", "PATH=/usr/bin:/bin\nexec mv \"$@\"");
+    };
+    for (before, number) in [(true, 2), (true, 9), (false, 2), (false, 5), (false, 9)] {
+        for next in [&["--from", &old][..], &["--from", &new], &["--uninstall"]] {
+            calm();
+            install(&project, &["--from", &old]).exits(0);
+            let first = if before { "" } else { "mv \"$@\"; " };
+            project.program("mv", &format!(
+                "PATH=/usr/bin:/bin\necho >> {count}\nif [ $(wc -l < {count}) -eq $(cat {at}) ]; then {first}kill -KILL $PPID; else exec mv \"$@\"; fi",
+                count = count.display(), at = at.display(),
+            ));
+            std::fs::write(&count, "").expect("write");
+            std::fs::write(&at, number.to_string()).expect("write");
+            let killed = in_shell(&project, &["sh"], &["--from", &new]).output();
+            assert!(!killed.expect("sh").status.success());
+            calm();
+            let ended = install(&project, next).exits(0);
+            assert!(
+                ended
+                    .out
+                    .contains("an earlier run was killed: what it did is undone\n"),
+                "{}",
+                ended.out
+            );
+            if next != ["--uninstall"] {
+                install(&project, &["--uninstall"]).exits(0);
+            }
+            let left = tree(&project.home());
+            assert_eq!(files(&left), ["bin/mv"], "{before} {number} {next:?}");
+        }
+    }
+}
+
+/// Each waits for its turn, or says that it is not its own: none spoils what the other one does.
+#[test]
+fn two_at_once_leave_one_that_is_whole() {
+    let project = Project::new();
+    let from = plain_release(&project, "0.1.0");
+    for _ in 0..10 {
+        let mut both = [(); 2].map(|()| {
+            let mut command = in_shell(&project, &["sh"], &["--from", &from]);
+            command.stdout(Stdio::null()).stderr(Stdio::piped());
+            command.spawn().expect("sh")
+        });
+        let ended = both.each_mut().map(|child| {
+            let mut told = String::new();
+            let mut err = child.stderr.take().expect("stderr");
+            err.read_to_string(&mut told).expect("UTF-8");
+            (child.wait().expect("end").success(), told)
+        });
+        assert!(ended.iter().any(|(is_well, _)| *is_well), "{ended:?}");
+        for (is_well, told) in &ended {
+            let is_turn = told.contains("another run of this script is at work");
+            assert!(*is_well || is_turn, "{told}");
+        }
+        install(&project, &["--uninstall"]).exits(0);
+        let left = tree(&project.home());
+        assert!(files(&left).is_empty(), "{:?}", files(&left));
+    }
+}
+
+/// Also where it stands in the place of a file that this script wrote.
+#[test]
+fn what_has_changed_since_is_not_replaced() {
+    let project = Project::new();
+    let old = plain_release(&project, "0.1.0");
+    let changed = ["rm $top/man/man1/clada-undo.1", "true"];
+    let new = small_release(&project, "new", "0.2.0", changed);
+    install(&project, &["--from", &old]).exits(0);
+    let program = project.home().join(".local/bin/clada");
+    let page = project.home().join(".local/share/man/man1/clada-undo.1");
+    let was = std::fs::read(&program).expect("program");
+    for file in [&program, &page] {
+        std::fs::write(file, "mine").expect("write");
+    }
+    let ended = install(&project, &["--from", &new]).exits(1);
+    let said = format!(
+        "install.sh: {} has changed since this script wrote it: move it away, then try again\n",
+        program.display()
+    );
+    assert_eq!(ended.err, said);
+    std::fs::write(&program, was).expect("write");
+    install(&project, &["--from", &new]).exits(0);
+    assert_eq!(std::fs::read_to_string(&page).expect("page"), "mine");
+
+    let list = project.home().join(".local/share/clada/installed");
+    std::fs::rename(&list, project.path("list")).expect("rename");
+    std::fs::create_dir(&list).expect("mkdir");
+    let ended = install(&project, &["--from", &new]).exits(1);
+    assert!(
+        ended
+            .err
+            .ends_with("is not the list that this script keeps there: move it away\n"),
+        "{}",
+        ended.err
+    );
 }
 
 #[test]

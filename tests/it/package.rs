@@ -594,7 +594,9 @@ fn debian(project: &Project, deb: &Path, version: impl Fn(&Path) -> String, is_t
     assert_eq!(field("Package"), "clada\n");
     assert!(field("Version").starts_with(env!("CARGO_PKG_VERSION")));
     assert_eq!(field("Recommends"), "git\n");
-    assert!(field("Depends").contains("libc6"), "{}", field("Depends"));
+    if installed("dpkg-shlibdeps") {
+        assert!(field("Depends").contains("libc6"), "{}", field("Depends"));
+    }
     let listed = run(Command::new("dpkg-deb").arg("-c").arg(deb));
     for (mode, name) in [
         ("-rwxr-xr-x", "usr/bin/clada"),

@@ -206,9 +206,14 @@ impl Disk {
         self.read_up_to(place, self.limits.largest, open_regular)
     }
 
+    /// Begins to write to the disk what was changed: nothing more may be changed for a while.
+    pub fn begin_writing(&mut self) {
+        self.flush.hand_over();
+    }
+
     /// Ends a run: what was changed is on its way to the disk, and nothing is parsed for now.
     pub fn settle(&mut self) {
-        self.flush.hand_over();
+        self.begin_writing();
         self.syntax.rest();
         self.written.clear();
     }
@@ -438,7 +443,8 @@ impl Disk {
         if let Some(runs) = runs {
             let_run(new.as_file(), runs).map_err(fail("write"))?;
         }
-        let written = new.as_file().try_clone().map_err(fail("write"))?;
+        // Where no further file can be opened, the system begins by itself, later.
+        let written = new.as_file().try_clone().ok();
         match expected {
             None if old.is_none() => put_new(&dir, new, place)?,
             None => replace_any(&dir, new, last(place)?).map_err(fail("write"))?,
@@ -447,7 +453,9 @@ impl Disk {
         drop(dir);
         made.keep();
         let size = parts.iter().map(|part| part.len() as u64).sum();
-        self.flush.begin(written.into_std(), size);
+        if let Some(written) = written {
+            self.flush.begin(written.into_std(), size);
+        }
         Ok(regrouped)
     }
 }

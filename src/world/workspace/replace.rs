@@ -72,16 +72,26 @@ pub(super) fn put_new(dir: &Dir, new: TempFile<'_>, place: &ResolvedPath) -> Res
         Ok(()) => Ok(()),
         Err(Errno::EXIST) => Err(FsError::Changed(show(place))),
         // A system without it, or a file system without nameless files.
-        Err(_) => replace_any(dir, new, name).map_err(|e| io_error("write", place, e)),
+        Err(_) => match move_in(dir, new, name, RenameFlags::NOREPLACE) {
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
+                Err(FsError::Changed(show(place)))
+            }
+            moved => moved.map_err(|e| io_error("write", place, e)),
+        },
     }
 }
 
-/// Puts a new file in the place of whatever is there, or of nothing. Until then it has a name of clada's, not one of
-/// `TempFile`'s: should clada be killed here, that is known to be nobody's.
+/// Puts a new file in the place of whatever is there, or of nothing.
 pub(super) fn replace_any(dir: &Dir, new: TempFile<'_>, name: &OsStr) -> io::Result<()> {
+    move_in(dir, new, name, RenameFlags::empty())
+}
+
+/// Gives a new file a name of clada's, not one of `TempFile`'s: should clada be killed here, that is known to be nobody's.
+/// Then renames it.
+fn move_in(dir: &Dir, new: TempFile<'_>, name: &OsStr, flags: RenameFlags) -> io::Result<()> {
     let aside = aside_name("new", id(&new.as_file().metadata()?).1);
     give_name(new, dir, &aside)?;
-    let renamed = dir.rename(&aside, dir, name);
+    let renamed = rename_at(dir, &aside, dir, name, flags);
     renamed.inspect_err(|_| drop(dir.remove_file(&aside)))
 }
 
@@ -95,9 +105,13 @@ fn give_name(new: TempFile<'_>, dir: &Dir, name: &OsStr) -> io::Result<()> {
     }
 }
 
-/// Gives a nameless file a name that nothing has.
+/// Gives a nameless file a name that nothing has. One that has a name would have two for a moment, and keep them if clada
+/// were killed then.
 fn link(new: &TempFile<'_>, dir: &Dir, name: &OsStr) -> Result<(), Errno> {
     let file = new.as_file();
+    if rustix::fs::fstat(file)?.st_nlink > 0 {
+        return Err(Errno::NOTSUP);
+    }
     #[cfg(target_os = "linux")]
     match linkat(file, "", dir, name, AtFlags::EMPTY_PATH) {
         // Older systems allow that to root alone.
@@ -154,5 +168,25 @@ mod tests {
         assert!(matches!(error, FsError::Changed(path) if path == "a.txt"));
         assert_eq!(dir.read_to_string("a.txt").expect("read"), "first\n");
         assert_eq!(names(), 1);
+
+        // Where a file cannot be linked.
+        let mut new = TempFile::new(&dir).expect("a file");
+        new.write_all(b"third\n").expect("write");
+        let moved = move_in(&dir, new, OsStr::new("a.txt"), RenameFlags::NOREPLACE);
+        let error = moved.expect_err("something is there");
+        assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(dir.read_to_string("a.txt").expect("read"), "first\n");
+        assert_eq!(names(), 1);
+    }
+
+    #[test]
+    fn a_file_never_has_two_names() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let dir = Dir::open_ambient_dir(folder.path(), cap_std::ambient_authority()).expect("it");
+        let new = TempFile::new(&dir).expect("a file");
+        if link(&new, &dir, OsStr::new("one")).is_ok() {
+            assert_eq!(link(&new, &dir, OsStr::new("two")), Err(Errno::NOTSUP));
+            assert!(!dir.exists("two"));
+        }
     }
 }

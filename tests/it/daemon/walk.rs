@@ -201,11 +201,16 @@ impl Walk {
         self.wait_for(chat, &offered);
         if self.chance.one_in(2) {
             let box_of = format!("{offered} - [ ] run it");
-            let text = self
-                .text(chat)
-                .replace(&box_of, &box_of.replace("[ ]", "[x]"));
-            save_by_rename(&self.notes(chat), text);
-            self.wait_for(chat, "✅ exec");
+            // While a command of another chat runs, no tick counts, and the box is offered again.
+            let is_run = || {
+                let text = self.text(chat);
+                if text.contains(&box_of) {
+                    let ticked = text.replace(&box_of, &box_of.replace("[ ]", "[x]"));
+                    save_by_rename(&self.notes(chat), ticked);
+                }
+                text.contains("✅ exec")
+            };
+            wait_until(is_run, || format!("a run in {}", self.text(chat)));
         }
     }
 

@@ -54,6 +54,9 @@ fn any(line: &str) -> String {
         if is_duration && number.parse::<f64>().is_ok() {
             words[at - 1] = words[at - 1].replace(number, "N");
         }
+        if words[at - 1] == "version" && words[at].starts_with(|c: char| c.is_ascii_digit()) {
+            "N".clone_into(&mut words[at]);
+        }
         if words[at - 1].ends_with("process") && words[at].starts_with(|c: char| c.is_ascii_digit())
         {
             words[at] = words[at]
