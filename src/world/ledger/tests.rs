@@ -1122,7 +1122,7 @@ fn it_must_be_writable() {
     if is_root {
         return skipped("permissions do not bind this user");
     }
-    let advice = "`: make it and its folder readable and writable for this user";
+    let advice = ": make it and its folder readable and writable for this user";
     for mode in [0o400, 0o000] {
         deny("ledger.db", mode);
         let told = place.refused().to_string();
