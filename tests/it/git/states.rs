@@ -671,7 +671,10 @@ fn an_unreadable_file_stops_the_batch_and_is_named() {
         return;
     }
     let said = run(&project, &[overwrite("b.txt", "x")]).exits(1).results();
-    assert!(said.contains("`closed.txt` could not be read"), "{said}");
+    assert!(
+        said.contains("cannot read `closed.txt`, so nothing was committed"),
+        "{said}"
+    );
     let open = fs::Permissions::from_mode(0o644);
     fs::set_permissions(project.path("closed.txt"), open).unwrap();
     run(&project, &[overwrite("b.txt", "x")]).exits(0);
