@@ -626,6 +626,15 @@ fn a_signal_during_the_download_changes_nothing() {
     }
 }
 
+/// Has mv do something else at one call: the one whose number is in the file `at`. The file `count` has a line for each call.
+fn break_mv(project: &Project, how: &str) {
+    let (count, at) = (project.path("count"), project.path("at"));
+    project.program("mv", &format!(
+        "PATH=/usr/bin:/bin\necho >> {count}\nif [ $(wc -l < {count}) -eq $(cat {at}) ]; then {how}; else exec mv \"$@\"; fi",
+        count = count.display(), at = at.display(),
+    ));
+}
+
 /// A signal or a failure at each file that is put in its place.
 #[test]
 fn an_end_between_two_files_brings_the_old_ones_back() {
@@ -639,12 +648,7 @@ fn an_end_between_two_files_brings_the_old_ones_back() {
     install(&project, &["--from", &old]).exits(0);
     let count = project.path("count");
     let at = project.path("at");
-    let breaks = |how: &str| {
-        project.program("mv", &format!(
-            "PATH=/usr/bin:/bin\necho >> {count}\nif [ $(wc -l < {count}) -eq $(cat {at}) ]; then {how}; else exec mv \"$@\"; fi",
-            count = count.display(), at = at.display(),
-        ));
-    };
+    let breaks = |how: &str| break_mv(&project, how);
     breaks("true");
     let before = tree(&project.home().join(".local"));
     let all: Vec<usize> = (1..=9).collect();
@@ -696,10 +700,7 @@ fn what_was_killed_is_undone_by_the_next_run() {
             calm();
             install(&project, &["--from", &old]).exits(0);
             let first = if before { "" } else { "mv \"$@\"; " };
-            project.program("mv", &format!(
-                "PATH=/usr/bin:/bin\necho >> {count}\nif [ $(wc -l < {count}) -eq $(cat {at}) ]; then {first}kill -KILL $PPID; else exec mv \"$@\"; fi",
-                count = count.display(), at = at.display(),
-            ));
+            break_mv(&project, &format!("{first}kill -KILL $PPID"));
             std::fs::write(&count, "").expect("write");
             std::fs::write(&at, number.to_string()).expect("write");
             let killed = in_shell(&project, &["sh"], &["--from", &new]).output();
@@ -722,7 +723,7 @@ fn what_was_killed_is_undone_by_the_next_run() {
     }
 }
 
-/// Each waits for its turn, or says that it is not its own: none spoils what the other one does.
+/// One of them installs, and the other may say that it is not its turn: none spoils what the other one does.
 #[test]
 fn two_at_once_leave_one_that_is_whole() {
     let project = Project::new();
