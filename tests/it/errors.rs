@@ -185,6 +185,10 @@ fn of_the_state() {
             "cannot use `/l` for the ledger: denied: make it and its folder readable and writable for this user",
         ),
         (
+            LedgerError::Denied("/l".into()),
+            "cannot open or write the ledger `/l`: make it and its folder readable and writable for this user",
+        ),
+        (
             LedgerError::Twice("batch 7".to_owned()),
             "batch 7 has already started, perhaps in another clada: it does not run again",
         ),
