@@ -69,7 +69,7 @@ pub(crate) fn fence(print: &mut dyn FnMut(Row)) {
             mask: None,
             output_limit: u64::MAX,
         };
-        let ran = runtime.block_on(shell::run(&script, std::future::pending(), &mut |_, _| {}));
+        let ran = runtime.block_on(shell::run(&script, std::future::pending(), &mut ()));
         assert_eq!(ran.expect("it runs").ending, shell::Ending::Exited(0));
     };
     let timed = |fence| {

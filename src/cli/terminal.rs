@@ -72,6 +72,7 @@ impl<W: Write> Terminal<W> {
                 }
             }
             Progress::Output(_, bytes) => self.output(bytes),
+            Progress::Long(_) => {}
             Progress::Finished(outcome) => {
                 if let Some(bar) = self.running.take() {
                     bar.finish_and_clear();

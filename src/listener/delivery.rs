@@ -15,6 +15,7 @@ use crate::listener::ticked::Ticked;
 use crate::listener::unread::{Shows, Telling, Unread};
 use crate::reply::note;
 use crate::reply::record::Offer;
+use crate::report::outcome::{OutputWriter, Place};
 use crate::report::{self, Earlier, Packet, Report, outputs_line};
 use crate::settings::places::{self, Folders};
 use crate::text::paths;
@@ -234,6 +235,7 @@ impl Delivery {
         let packets = &self.packets;
         let written = self.output.finish(|to| {
             let mut to = Counting { to, count: 0 };
+            places.clear();
             let block = report.block_above(Some(status), &below.texts());
             write!(to, "{block}{}{}", report.changed(), outputs_line())?;
             let start = to.count;
@@ -532,7 +534,7 @@ impl Below {
 
 /// Counts what is written.
 struct Counting<'t> {
-    to: &'t mut dyn Write,
+    to: &'t mut dyn OutputWriter,
     count: u64,
 }
 
@@ -545,6 +547,19 @@ impl Write for Counting<'_> {
 
     fn flush(&mut self) -> io::Result<()> {
         self.to.flush()
+    }
+}
+
+impl OutputWriter for Counting<'_> {
+    fn follow_with(
+        &mut self,
+        opening: &str,
+        closing: &str,
+        text: Place,
+    ) -> io::Result<Option<u64>> {
+        let follows = self.to.follow_with(opening, closing, text)?;
+        self.count += follows.unwrap_or_default();
+        Ok(follows)
     }
 }
 

@@ -63,6 +63,13 @@ struct LiveRun<'r> {
 
 impl LiveRun<'_> {
     fn follow(&mut self, progress: Progress<'_>) {
+        let progress = match progress {
+            Progress::Long(place) => {
+                *place = self.output.lend();
+                return;
+            }
+            progress => progress,
+        };
         let mut is_untouched = false;
         // What cannot be written now is said once, at the end.
         let _ = match &progress {
@@ -79,10 +86,10 @@ impl LiveRun<'_> {
                 let task = format!("{number}/{total} {what}");
                 self.lock.tell(&format!(" runs {task}"));
                 self.task.replace(task);
-                self.output
-                    .append(format!("\n[{number}] {what}:\n").as_bytes())
+                self.output.begin_part(&format!("\n[{number}] {what}:\n"))
             }
             Progress::Output(_, bytes) => self.output.append(&self.lines.next(bytes)),
+            Progress::Long(_) => Ok(()),
             Progress::Finished(outcome) => {
                 is_untouched = self.untouched.contains(&outcome.number);
                 let line = format!("{}{}\n", self.lines.end(), report::outcome_line(outcome));

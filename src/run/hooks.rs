@@ -15,7 +15,6 @@ use crate::report::outcome::{Outcome, Status, Touched};
 use crate::report::{Hooked, brief};
 use crate::run::exec::{self, ExecScript};
 use crate::settings::Hook;
-use crate::world::shell::Stream;
 
 /// The hooks, and the user's variables for them.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -235,8 +234,7 @@ impl Runner {
             limited_by: "the hook's `timeout`",
         };
         let stop = run.around.stop.clone();
-        let mut silent = |_: Stream, _: &[u8]| {};
-        exec::perform(&exec, &self.setup.rules, stop, &mut silent).await
+        exec::perform(&exec, &self.setup.rules, stop, &mut ()).await
     }
 }
 

@@ -21,6 +21,7 @@ mod task;
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use tokio::sync::watch;
 
@@ -32,6 +33,7 @@ use crate::report::Report;
 use crate::report::outcome::Outcome;
 use crate::world::context::ContextStore;
 use crate::world::intent::Intent;
+use crate::world::long_text::LongText;
 use crate::world::shell::Stream;
 use crate::world::workspace::Disk;
 
@@ -114,6 +116,8 @@ pub enum Progress<'p> {
     },
     /// The output of an exec: plain text, and its colours (SGR).
     Output(Stream, &'p [u8]),
+    /// That output has become long: who has a place for it where it is read in the end lends that.
+    Long(&'p mut Option<Rc<LongText>>),
     Finished(&'p Outcome),
 }
 

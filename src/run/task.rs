@@ -2,6 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use super::guarded::GuardedFiles;
 use super::job::JobTask;
@@ -15,6 +16,8 @@ use crate::report::outcome::{Outcome, Touched};
 use crate::run::context;
 use crate::run::exec::{self, ExecScript};
 use crate::run::files;
+use crate::world::long_text::LongText;
+use crate::world::shell::{OutputSink, Stream};
 use crate::world::workspace::{Disk, FileKind, ProjectFiles};
 
 impl Runner {
@@ -80,9 +83,8 @@ impl Runner {
             limited_by: "`<x timeout=\"…\">`",
         };
         let stop = run.around.stop.clone();
-        let progress = &mut run.progress;
-        let mut on_output = |stream, bytes: &[u8]| progress(Progress::Output(stream, bytes));
-        exec::perform(&exec, &self.setup.rules, stop, &mut on_output).await
+        let mut sink = Told(&mut *run.progress);
+        exec::perform(&exec, &self.setup.rules, stop, &mut sink).await
     }
 
     /// Finds the folder under the root that a reply names; the root if it names none.
@@ -169,5 +171,20 @@ impl TargetsBefore {
             after: disk.state(path),
         });
         targets.collect()
+    }
+}
+
+/// Tells the output of a command as a part of the run.
+struct Told<'p>(&'p mut dyn FnMut(Progress<'_>));
+
+impl OutputSink for Told<'_> {
+    fn take(&mut self, stream: Stream, text: &[u8]) {
+        (self.0)(Progress::Output(stream, text));
+    }
+
+    fn lend(&mut self) -> Option<Rc<LongText>> {
+        let mut place = None;
+        (self.0)(Progress::Long(&mut place));
+        place
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! Some are parts that others stand on: [`scarce`], under what may get no thread or open no file, [`attendant`], under what
 //! hears of something now and then, [`attributes`] and [`lease`],
-//! under [`note_file`] and whatever else replaces files, [`folder`], under these and [`output_file`], [`hurry`], under what
+//! under [`note_file`] and whatever else replaces files, [`folder`], under these and [`output_file`], [`long_text`], which
+//! [`shell`] writes into the file of [`output_file`], [`hurry`], under what
 //! waits for other programs, [`sandbox`], under [`shell`], [`programs`], under what runs any outside the fence, [`state`], under
 //! what keeps something, [`compare`], [`process`] and [`ownership`]. [`survivors`] hears of [`shell`] what could not be ended.
 
@@ -25,6 +26,7 @@ pub mod ledger;
 pub mod lock;
 pub mod locked;
 pub mod login_env;
+pub mod long_text;
 pub mod note_file;
 pub mod once_a_while;
 pub mod output_file;

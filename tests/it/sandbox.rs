@@ -589,7 +589,7 @@ impl Done {
             mask: None,
             output_limit: u64::MAX,
         };
-        let ran = wait_for(shell::run(&script, pending(), &mut |_, _| {})).unwrap();
+        let ran = wait_for(shell::run(&script, pending(), &mut ())).unwrap();
         let text = |captured: &shell::Captured| {
             let mut text = String::new();
             captured.reader().read_to_string(&mut text).unwrap();

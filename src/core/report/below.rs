@@ -1,6 +1,6 @@
 //! Earlier results below the lines of newer ones in the block, with their boxes.
 
-use std::io::{self, Write};
+use std::io;
 
 use super::earlier::Earlier;
 use super::frame::OUTPUTS;
@@ -9,6 +9,7 @@ use super::outputs::said;
 use super::{Report, one_line, parts};
 use crate::reply::note::{END, RESULTS};
 use crate::reply::record::Offer;
+use crate::report::outcome::OutputWriter;
 
 impl Earlier {
     /// Takes the box of a line away, as what it offers is not open any more. `line` counts from 0.
@@ -66,7 +67,7 @@ impl Report {
     ///
     /// # Errors
     /// Where it cannot be written, or a command's output not be read again.
-    pub fn write_parts(&mut self, to: &mut dyn Write) -> io::Result<()> {
+    pub fn write_parts(&mut self, to: &mut dyn OutputWriter) -> io::Result<()> {
         let mut once = Once::default();
         for mut part in parts(self.outcomes.iter_mut().collect(), &mut self.hooks) {
             part.write(&mut once, &self.fence, to)?;

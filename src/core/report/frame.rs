@@ -206,16 +206,19 @@ fn is_signed(line: &str) -> bool {
     !line.is_ascii() && (starts(line) || second.is_some_and(starts))
 }
 
-/// Writes text as [`unframed`] has it, whatever its size and wherever its pieces are cut.
-pub(super) struct Unframing<'w> {
-    to: BufWriter<&'w mut dyn Write>,
+/// Writes text in which no line looks like one of clada's, whatever its size and wherever its pieces are cut: such lines are
+/// indented.
+#[derive(Debug)]
+pub struct Unframing<W: Write> {
+    to: BufWriter<W>,
     is_in_line: bool,
     /// The start of a line, as long as it is too short to say what it looks like.
     held: Vec<u8>,
 }
 
-impl<'w> Unframing<'w> {
-    pub(super) fn new(to: &'w mut dyn Write) -> Self {
+impl<W: Write> Unframing<W> {
+    /// Nothing is written yet.
+    pub fn new(to: W) -> Self {
         Self {
             to: BufWriter::new(to),
             is_in_line: false,
@@ -224,7 +227,10 @@ impl<'w> Unframing<'w> {
     }
 
     /// Writes what is held back.
-    pub(super) fn finish(mut self) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub fn finish(mut self) -> io::Result<()> {
         self.let_go()?;
         self.to.flush()
     }
@@ -239,7 +245,7 @@ impl<'w> Unframing<'w> {
     }
 }
 
-impl Unframing<'_> {
+impl<W: Write> Unframing<W> {
     /// Completes the start of a line that is held back. Returns the number of bytes that belong to it.
     fn complete(&mut self, text: &[u8]) -> io::Result<usize> {
         let room = &text[..text.len().min(LOOK - self.held.len())];
@@ -268,7 +274,7 @@ impl Unframing<'_> {
     }
 }
 
-impl Write for Unframing<'_> {
+impl<W: Write> Write for Unframing<W> {
     fn write(&mut self, text: &[u8]) -> io::Result<usize> {
         let mut rest = text;
         if !self.held.is_empty() {

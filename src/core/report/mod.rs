@@ -32,14 +32,14 @@ use crate::reply::question::parted;
 use crate::reply::record::Offer;
 use crate::reply::scan::scan;
 use crate::reply::task::{BlockError, Cause, LineNumbers, Problem};
-use crate::report::outcome::{Cut, OfferedPlace, Outcome, Section, Spooled, Status};
+use crate::report::outcome::{Afresh, Cut, OfferedPlace, Outcome, Section, Spooled, Status};
 use crate::text::hidden::written_out;
 use frame::{CHANGED, unframed};
 use outputs::parts;
 
 pub use below::outputs_line;
 pub use earlier::Earlier;
-pub use frame::LiveLines;
+pub use frame::{LiveLines, Unframing};
 pub use outputs::file;
 pub use packet::{Packet, packet_size};
 
@@ -398,7 +398,7 @@ impl Report {
     pub fn write_output(&mut self, status: Option<&str>, to: &mut dyn Write) -> io::Result<()> {
         let (block, changed) = (self.block(status), self.changed());
         write!(to, "{block}{changed}{}", outputs_line())?;
-        self.write_parts(to)?;
+        self.write_parts(&mut Afresh(to))?;
         writeln!(to, "{END}")
     }
 

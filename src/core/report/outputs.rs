@@ -1,13 +1,13 @@
 //! The outputs of tasks and hooks: in full for the output file, and each thing once for the packet.
 
-use std::io::{self, Write};
+use std::io;
 
 use super::excerpt::{CutText, Excerpt, InFile, Omitted, PacketContext, file_lines, line_ends};
 use super::frame::{Unframing, unframed};
 use super::once::{Once, Row};
 use super::{EDGE, Hooked, MESSAGE, clipped, fenced, one_line};
 use crate::report::nesl::names_its_files;
-use crate::report::outcome::{Outcome, Section, Spooled, Status, Stretch};
+use crate::report::outcome::{Outcome, OutputWriter, Section, Spooled, Status, Stretch};
 use crate::text::hidden::written_out;
 
 /// The most room in a packet for one task or hook, in bytes.
@@ -93,7 +93,7 @@ impl TitledOutput<'_> {
         &mut self,
         once: &mut Once,
         fence: &str,
-        to: &mut dyn Write,
+        to: &mut dyn OutputWriter,
     ) -> io::Result<()> {
         to.write_all(self.title.as_bytes())?;
         let mut is_next = false;
@@ -122,10 +122,17 @@ impl TitledOutput<'_> {
                         to.write_all(fenced(&unframed(text), fence).as_bytes())?;
                     } else {
                         // Too long to be looked through once more: fenced in any case.
-                        writeln!(to, "<!-- clada:off {fence} -->")?;
-                        let mut lines = Unframing::new(to);
-                        spool.copy_to(&mut lines)?;
-                        lines.finish()?;
+                        let (opening, closing) = (format!("<!-- clada:off {fence}"), " -->\n");
+                        let follows = match spool.place() {
+                            Some(text) => to.follow_with(&opening, closing, text)?,
+                            None => None,
+                        };
+                        if follows.is_none() {
+                            write!(to, "{opening}{closing}")?;
+                            let mut lines = Unframing::new(&mut *to);
+                            spool.copy_to(&mut lines)?;
+                            lines.finish()?;
+                        }
                         if !whole.tail.ends_with('\n') {
                             writeln!(to)?;
                         }

@@ -42,6 +42,12 @@ pub trait Spooled {
     /// Where it cannot be read again.
     fn cut(&mut self, edge: usize) -> io::Result<Cut>;
 
+    /// Where it stands already in the file that the full output is written to, as it is to be there: no line of it looks like one
+    /// of clada's.
+    fn place(&self) -> Option<Place> {
+        None
+    }
+
     /// All of it.
     ///
     /// # Errors
@@ -52,6 +58,44 @@ pub trait Spooled {
 impl std::fmt::Debug for dyn Spooled {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} bytes", self.size())
+    }
+}
+
+/// A stretch of a file, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    pub from: u64,
+    pub len: u64,
+}
+
+/// What the full output is written to.
+pub trait OutputWriter: io::Write {
+    /// Lets a text follow that stands in the file already: before it comes one line, with as many blanks between `opening` and
+    /// `closing` as bring what was written so far up to the text. Returns the bytes of all that, or `None` if it must be
+    /// written like any other.
+    ///
+    /// # Errors
+    /// Where what is before it cannot be written.
+    fn follow_with(&mut self, opening: &str, closing: &str, text: Place)
+    -> io::Result<Option<u64>>;
+}
+
+/// A writer that has nothing yet.
+pub struct Afresh<'w>(pub &'w mut dyn io::Write);
+
+impl io::Write for Afresh<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+impl OutputWriter for Afresh<'_> {
+    fn follow_with(&mut self, _: &str, _: &str, _: Place) -> io::Result<Option<u64>> {
+        Ok(None)
     }
 }
 

@@ -7,7 +7,7 @@ use crate::text::size;
 
 /// The bytes a second that are shown for as long as it takes, and those at once.
 const RATE: u64 = 8 * 1024 * 1024;
-const BURST: u64 = 32 * 1024 * 1024;
+const BURST: u64 = 16 * 1024 * 1024;
 
 /// Lets through what can be shown.
 pub(super) struct Live {
@@ -42,6 +42,11 @@ impl Live {
         }
         self.budget -= bytes;
         (true, self.gap())
+    }
+
+    /// True if the last of the output is not shown.
+    pub(super) fn is_left_out(&self) -> bool {
+        self.left_out > 0
     }
 
     /// A line about the output that was not shown, if there is any.

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::ffi::OsString;
 use std::future::pending;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::time::Duration;
 
 use serde_json::json;
@@ -21,8 +22,9 @@ use crate::report::outcome::{Outcome, Section, Status, Touched};
 use crate::text::language::Language;
 use crate::text::mask::Mask;
 use crate::text::{duration, size};
+use crate::world::long_text::LongText;
 use crate::world::sandbox::{self, Fence, Guard, Level, Repositories};
-use crate::world::shell::{self, Captured, Ending, Script, ShellError, Stream};
+use crate::world::shell::{self, Captured, Ending, OutputSink, Script, ShellError, Stream};
 use crate::world::survivors::Survivor;
 use live::Live;
 
@@ -137,23 +139,17 @@ pub struct ExecScript<'t> {
     pub limited_by: &'t str,
 }
 
-/// Runs a script until it ends, passes one of its limits, or `stop` becomes true. `on_output` gets what it writes, as it
-/// comes, but for floods.
+/// Runs a script until it ends, passes one of its limits, or `stop` becomes true. `sink` gets what it writes, as it comes,
+/// but for floods.
 pub async fn perform(
     exec: &ExecScript<'_>,
     rules: &ExecRules,
     stop: watch::Receiver<bool>,
-    on_output: &mut dyn FnMut(Stream, &[u8]),
+    sink: &mut dyn OutputSink,
 ) -> Outcome {
-    let mut live = Live::new(Instant::now());
-    let mut shown = |stream, bytes: &[u8]| {
-        let (is_shown, gap) = live.take(bytes.len() as u64, Instant::now());
-        if let Some(gap) = gap {
-            on_output(stream, gap.as_bytes());
-        }
-        if is_shown {
-            on_output(stream, bytes);
-        }
+    let mut shown = Shown {
+        live: Live::new(Instant::now()),
+        sink,
     };
     let env = rules.env_with(exec.vars);
     let script = Script {
@@ -173,8 +169,9 @@ pub async fn perform(
     });
     let missing = rules.fence.missing();
     let ran = shell::run(&script, stopped(stop), &mut shown).await;
+    let Shown { mut live, sink } = shown;
     if let Some(gap) = live.gap() {
-        on_output(Stream::Stdout, gap.as_bytes());
+        sink.take(Stream::Stdout, gap.as_bytes());
     }
     let changed = guard.map(|guard| {
         let (changed, planted) = (guard.changed(), rules.repositories.planted());
@@ -194,6 +191,29 @@ pub async fn perform(
     Outcome {
         touched: Touched::Anything,
         ..outcome
+    }
+}
+
+/// Shows what a script writes, but for floods.
+struct Shown<'s> {
+    live: Live,
+    sink: &'s mut dyn OutputSink,
+}
+
+impl OutputSink for Shown<'_> {
+    fn take(&mut self, stream: Stream, text: &[u8]) {
+        let (is_shown, gap) = self.live.take(text.len() as u64, Instant::now());
+        if let Some(gap) = gap {
+            self.sink.take(stream, gap.as_bytes());
+        }
+        if is_shown {
+            self.sink.take(stream, text);
+        }
+    }
+
+    /// Only of a flood: as long as all is shown, it is shown where it will not stay.
+    fn lend(&mut self) -> Option<Rc<LongText>> {
+        self.live.is_left_out().then(|| self.sink.lend()).flatten()
     }
 }
 
@@ -397,10 +417,10 @@ mod tests {
             pending::<()>().await;
         };
         let rules = rules();
-        let mut nothing = |_: Stream, _: &[u8]| {};
         let exec = exec("sleep 30");
+        let mut nobody = ();
         let done = tokio::select! {
-            done = perform(&exec, &rules, stopped, &mut nothing) => done,
+            done = perform(&exec, &rules, stopped, &mut nobody) => done,
             () = on_time => unreachable!(),
         };
         assert_eq!(done.status, Status::Interrupted);
@@ -410,7 +430,7 @@ mod tests {
     async fn without_anybody_to_stop_it_a_script_runs_to_its_end() {
         let (stop, stopped) = watch::channel(false);
         drop(stop);
-        let done = perform(&exec("echo done"), &rules(), stopped, &mut |_, _| {}).await;
+        let done = perform(&exec("echo done"), &rules(), stopped, &mut ()).await;
         assert_eq!((done.status, done.message), (Status::Done, None));
     }
 

@@ -5,7 +5,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use super::RUNNING;
+use super::{ROOM, RUNNING};
 use crate::world::folder::if_there;
 
 /// The most that is read at once.
@@ -79,13 +79,18 @@ impl Follower {
 
     fn live(&mut self, file: &File) -> io::Result<Option<Piece>> {
         let start = RUNNING.len() as u64;
-        let is_known = |(at, before): &(u64, Vec<u8>)| {
+        let is_at = |at: u64, before: &[u8]| {
             let mut now = vec![0; before.len()];
             let read = file.read_exact_at(&mut now, at - before.len() as u64);
-            read.is_ok() && now == *before
+            read.is_ok() && now == before
+        };
+        // It moves where room is made above an output that has become long.
+        let found = |(at, before): (u64, Vec<u8>)| {
+            let mut places = [at, at + ROOM as u64].into_iter();
+            Some((places.find(|at| is_at(*at, &before))?, before))
         };
         let size = file.metadata()?.size();
-        let (at, before) = match self.live.take().filter(is_known) {
+        let (at, before) = match self.live.take().and_then(found) {
             Some(live) => live,
             // Of a run that is long under way the end.
             None if self.results.is_empty() => {
@@ -202,6 +207,22 @@ mod tests {
             read("❌ Clipboard copy failed"),
             "❌ Clipboard copy failed\n"
         );
+    }
+
+    #[test]
+    fn an_output_that_has_become_long_goes_on_where_it_was_read_to() {
+        let dir = tempfile::tempdir().expect("temp dir");
+        let mut output = OutputFile::new(dir.path().join("out"));
+        let mut follower = Follower::new(output.path().to_owned());
+        output.begin(RUNNING).expect("begin");
+        output.begin_part("\n[1] exec seq:\n").expect("title");
+        let first: String = (0..9999).map(|n| format!("{n}\n")).collect();
+        output.append(first.as_bytes()).expect("append");
+        assert!(all(&mut follower).0.ends_with("\n9998\n"));
+        let long = output.lend().expect("a place");
+        long.append(format!("{first}9999\n").as_bytes())
+            .expect("append");
+        assert_eq!(all(&mut follower).0, "9999\n");
     }
 
     /// A whole run between two looks: the next one's output is not taken for more of the last one's.

@@ -1,16 +1,21 @@
 //! The file beside the watched one that holds the full output: written as commands run, put into its final form at the
 //! end. Never anything but a regular file of its own name, since clada writes it outside every fence.
 
+mod around;
 mod follow;
 
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::rc::{Rc, Weak};
 
 use rustix::fs::OFlags;
 
 use super::folder::OpenFolder;
+use super::long_text::LongText;
+use crate::report::outcome::{Afresh, OutputWriter, Place};
+use around::Around;
 
 pub use follow::{Follower, Piece};
 
@@ -20,17 +25,29 @@ pub const RUNNING: &str = "⏳ running\n";
 /// The bytes that are written at once in the final form: each write is told to all who watch the folder, clada among them.
 const AT_ONCE: usize = 256 * 1024;
 
+/// The room before a long output for what is to stand above it, which is longer in the final form than while a run goes on.
+const ROOM: usize = 4096;
+
 /// The output file of one watched file.
 #[derive(Debug)]
 pub struct OutputFile {
     path: PathBuf,
     file: Option<File>,
+    /// The offset at which the output of the task that runs begins.
+    part: u64,
+    /// The one output of this run that was lent a place in the file.
+    long: Option<Weak<LongText>>,
 }
 
 impl OutputFile {
     /// Nothing is opened yet.
     pub fn new(path: PathBuf) -> Self {
-        Self { path, file: None }
+        Self {
+            path,
+            file: None,
+            part: 0,
+            long: None,
+        }
     }
 
     /// The path of the file.
@@ -71,6 +88,9 @@ impl OutputFile {
     /// Where it cannot be written.
     pub fn begin(&mut self, first: &str) -> io::Result<()> {
         self.file = None;
+        if let Some(long) = self.long.take().and_then(|long| long.upgrade()) {
+            long.move_out()?;
+        }
         let mut file = self.open()?;
         file.set_len(0)?;
         file.write_all(first.as_bytes())?;
@@ -78,24 +98,67 @@ impl OutputFile {
         Ok(())
     }
 
-    /// Adds what a command just wrote, or a line about it.
+    /// Adds the title of a task, whose output follows.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub fn begin_part(&mut self, title: &str) -> io::Result<()> {
+        self.append(title.as_bytes())?;
+        if let Some(file) = &mut self.file {
+            self.part = file.stream_position()?;
+        }
+        Ok(())
+    }
+
+    /// Adds what a command just wrote, or a line about it; not while a long output grows here by itself.
     ///
     /// # Errors
     /// Where it cannot be written.
     pub fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.file
-            .as_mut()
-            .map_or(Ok(()), |file| file.write_all(bytes))
+        let Some(file) = &mut self.file else {
+            return Ok(());
+        };
+        if let Some(long) = &self.long {
+            if long.upgrade().is_some_and(|long| long.grows_in_place()) {
+                return Ok(());
+            }
+            file.seek(SeekFrom::End(0))?;
+        }
+        file.write_all(bytes)
     }
 
-    /// Replaces all by its final form, and closes the file.
+    /// Lends an output that has become long the place where the task's output was shown so far: it stays there in the final
+    /// form, so that it is written only once. One output of a run can have it.
+    pub fn lend(&mut self) -> Option<Rc<LongText>> {
+        let file = self.file.as_ref().filter(|_| self.long.is_none())?;
+        let there = self.to_use(OFlags::RDWR)?;
+        if id(file).ok()? != id(&there).ok()? {
+            return None;
+        }
+        let mut room = " ".repeat(ROOM - 1);
+        room.push('\n');
+        there.write_all_at(room.as_bytes(), self.part).ok()?;
+        let long = Rc::new(LongText::new(there, self.part + ROOM as u64));
+        self.long = Some(Rc::downgrade(&long));
+        Some(long)
+    }
+
+    /// Replaces all by its final form, and closes the file. `write` may be asked twice.
     ///
     /// # Errors
     /// Where it cannot be written.
     pub fn finish(
         &mut self,
-        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+        mut write: impl FnMut(&mut dyn OutputWriter) -> io::Result<()>,
     ) -> io::Result<()> {
+        if let Some(long) = self.long.as_ref().and_then(Weak::upgrade) {
+            let finished = long.in_place(|file, place| self.finish_around(file, place, &mut write));
+            if let Some(finished) = finished.flatten() {
+                self.file = None;
+                return finished;
+            }
+            long.move_out()?;
+        }
         // A command may have put something else in its place.
         let mut file = match self.file.take().filter(|file| self.is_there(file)) {
             Some(file) => file,
@@ -104,22 +167,42 @@ impl OutputFile {
         file.set_len(0)?;
         file.rewind()?;
         let mut buffered = BufWriter::with_capacity(AT_ONCE, file);
-        write(&mut buffered)?;
+        write(&mut Afresh(&mut buffered))?;
         buffered.flush()
+    }
+
+    /// Writes the final form around a text that is in its place. `None` if that cannot be: nothing is changed then.
+    fn finish_around(
+        &self,
+        file: &File,
+        text: Place,
+        write: &mut dyn FnMut(&mut dyn OutputWriter) -> io::Result<()>,
+    ) -> Option<io::Result<()>> {
+        // A command may have put something else in its place, or cut it off.
+        let is_whole = |file: &File| Some(file.metadata().ok()?.len() >= text.from + text.len);
+        if !self.is_there(file) || is_whole(file) != Some(true) {
+            return None;
+        }
+        let mut around = Around::new(file, text);
+        let written = write(&mut around);
+        around.end(written)
     }
 
     /// Tells if the path leads to this file.
     fn is_there(&self, file: &File) -> bool {
-        let there = self.to_read().and_then(|there| there.metadata().ok());
-        let id = |meta: &Metadata| (meta.dev(), meta.ino());
-        let is_it = |own: Metadata| there.is_some_and(|there| id(&there) == id(&own));
-        file.metadata().is_ok_and(is_it)
+        let there = self.to_read();
+        there.is_some_and(|there| id(&there).is_ok_and(|there| id(file).ok() == Some(there)))
     }
 
     /// The file, if it can be read.
     fn to_read(&self) -> Option<File> {
+        self.to_use(OFlags::RDONLY)
+    }
+
+    /// The file, if it is there and may be opened so.
+    fn to_use(&self, access: OFlags) -> Option<File> {
         let folder = OpenFolder::of(&self.path).ok()?;
-        let flags = OFlags::RDONLY | OFlags::NONBLOCK;
+        let flags = access | OFlags::NONBLOCK;
         folder.open_file(&self.path, flags, 0).ok()
     }
 
@@ -150,6 +233,12 @@ impl OutputFile {
             fresh()
         }
     }
+}
+
+/// Tells which file it is.
+fn id(file: &File) -> io::Result<(u64, u64)> {
+    let meta = file.metadata()?;
+    Ok((meta.dev(), meta.ino()))
 }
 
 #[cfg(test)]
@@ -190,6 +279,130 @@ mod tests {
             .finish(|to| to.write_all(b"final\n"))
             .expect("finish");
         assert_eq!(output.unfinished(), None);
+    }
+
+    const TITLE: &str = "\n[1] exec yes:\n";
+
+    /// A run whose only task wrote `shown` before its output became long, then `more`.
+    fn flooded(output: &mut OutputFile, shown: &str, more: &str) -> Rc<LongText> {
+        output.begin(RUNNING).expect("begin");
+        output.begin_part(TITLE).expect("title");
+        output.append(shown.as_bytes()).expect("append");
+        let long = output.lend().expect("a place");
+        long.append(shown.as_bytes()).expect("append");
+        output
+            .append(b"not shown: it grows by itself")
+            .expect("append");
+        long.append(more.as_bytes()).expect("append");
+        long.end();
+        output.append(b"done\n").expect("append");
+        long
+    }
+
+    /// Puts it into its final form; returns that without the blanks, and the file that it is in.
+    fn finished(output: &mut OutputFile, head: &str, long: &LongText) -> (String, u64) {
+        let finish = |to: &mut dyn OutputWriter| {
+            to.write_all(head.as_bytes())?;
+            let text = long.in_place(|_, place| place);
+            let follows = text.map(|text| to.follow_with("<off", ">\n", text));
+            if follows.transpose()?.flatten().is_none() {
+                let mut text = vec![0; usize::try_from(long.len()).expect("small")];
+                long.read_at(&mut text, 0)?;
+                to.write_all(&[b"<off>\n", &*text].concat())?;
+            }
+            to.write_all(b"<on>\n")
+        };
+        output.finish(finish).expect("finish");
+        let text = std::fs::read_to_string(output.path()).expect("read");
+        let found = std::fs::metadata(output.path()).expect("metadata");
+        (
+            text.replace("  ", "").replace("<off >", "<off>"),
+            found.ino(),
+        )
+    }
+
+    #[test]
+    fn a_long_output_stays_where_it_was_written() {
+        let dir = tempfile::tempdir().expect("temp dir");
+        let mut output = OutputFile::new(dir.path().join("out"));
+        for more in ["more\n", "", &"more\n".repeat(100_000)] {
+            let long = flooded(&mut output, "shown\n", more);
+            let live = std::fs::read_to_string(output.path()).expect("read");
+            let expected = format!("\nshown\n{more}done\n");
+            assert!(live.starts_with(RUNNING) && live.ends_with(&expected));
+            assert!(output.lend().is_none(), "one of a run");
+            let place = long.in_place(|_, place| place);
+            // The first line may be put right afterwards.
+            for head in ["head\n", "another head\n", "h\n"] {
+                let (text, _) = finished(&mut output, head, &long);
+                assert!(text == format!("{head}<off>\nshown\n{more}<on>\n"));
+                assert_eq!(long.in_place(|_, place| place), place);
+            }
+        }
+    }
+
+    #[test]
+    fn a_long_output_moves_where_too_much_stands_above_it() {
+        let dir = tempfile::tempdir().expect("temp dir");
+        let mut output = OutputFile::new(dir.path().join("out"));
+        for length in [ROOM + 100, 2 * ROOM, 3 * 1024 * 1024] {
+            let long = flooded(&mut output, "shown\n", "more\n");
+            let head = "h".repeat(length);
+            for head in [&*head, "head\n"] {
+                let (text, _) = finished(&mut output, head, &long);
+                assert!(text == format!("{head}<off>\nshown\nmore\n<on>\n"));
+                assert!(long.in_place(|_, _| ()).is_none());
+            }
+        }
+    }
+
+    #[test]
+    fn a_command_may_do_what_it_likes_to_the_file_with_a_long_output() {
+        let dir = tempfile::tempdir().expect("temp dir");
+        let path = dir.path().join("out");
+        let mut output = OutputFile::new(path.clone());
+        let expected = "head\n<off>\nshown\nmore\n<on>\n";
+        let mut check = |harm: &dyn Fn()| {
+            let long = flooded(&mut output, "shown\n", "more\n");
+            harm();
+            assert_eq!(finished(&mut output, "head\n", &long).0, expected);
+        };
+        check(&|| std::fs::remove_file(&path).expect("remove"));
+        check(&|| {
+            std::fs::remove_file(&path).expect("remove");
+            std::fs::write(&path, "something else").expect("write");
+        });
+        let aside = dir.path().join("aside");
+        check(&|| std::fs::rename(&path, &aside).expect("rename"));
+        check(&|| {
+            let mut more = File::options().append(true).open(&path).expect("open");
+            more.write_all(b"something more").expect("write");
+        });
+
+        let long = flooded(&mut output, "shown\n", "more\n");
+        File::create(&path).expect("emptied");
+        let lost = finished(&mut output, "head\n", &long).0;
+        assert!(lost.starts_with("head\n<off>\n") && lost.ends_with("<on>\n"));
+    }
+
+    #[test]
+    fn a_long_output_that_is_still_held_leaves_the_file_to_the_next_run() {
+        let dir = tempfile::tempdir().expect("temp dir");
+        let mut output = OutputFile::new(dir.path().join("out"));
+        let long = flooded(&mut output, "shown\n", "more\n");
+        assert_eq!(written(&mut output), "final\n");
+        let mut text = [0; 11];
+        long.read_at(&mut text, 0).expect("read");
+        assert_eq!(text, *b"shown\nmore\n");
+        // A task of which nothing is told leaves nothing.
+        drop(flooded(&mut output, "shown\n", "more\n"));
+        output
+            .finish(|to| to.write_all(b"final\n"))
+            .expect("finish");
+        assert_eq!(
+            std::fs::read_to_string(output.path()).expect("read"),
+            "final\n"
+        );
     }
 
     #[test]

@@ -1,14 +1,15 @@
 //! Holds one output of a script, however large: a little in memory, more in a file. Never changes what it is given.
 
-use std::env;
 use std::fs::File;
-use std::io::{self, BufReader, Read, Write};
+use std::io::{self, BufReader, Read, Seek, Write};
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use tempfile::{SpooledData, SpooledTempFile};
 
-use crate::report::outcome::{Cut, Spooled};
+use crate::report::Unframing;
+use crate::report::outcome::{Cut, Place, Spooled};
+use crate::world::long_text::{self, Appending, LongText};
 
 /// The most of an output that is kept in memory before it goes to a file, in bytes.
 const IN_MEMORY: usize = 64 * 1024;
@@ -18,50 +19,82 @@ const COPIED: usize = 64 * 1024;
 
 /// An output that is still growing.
 pub(super) struct Spool {
-    file: SpooledTempFile,
+    kept: Growing,
     len: u64,
     lines: u64,
+}
+
+enum Growing {
+    Own(SpooledTempFile),
+    /// Where it is to be read in the end, and as it is to be there.
+    Lent(Rc<LongText>, Unframing<Appending>),
 }
 
 impl Spool {
     pub(super) fn new() -> Self {
         Self {
-            file: SpooledTempFile::new_in(IN_MEMORY, spool_dir()),
+            kept: Growing::Own(SpooledTempFile::new_in(IN_MEMORY, long_text::folder())),
             len: 0,
             lines: 0,
         }
     }
 
+    /// True if it is in a file of its own.
+    pub(super) fn is_long(&self) -> bool {
+        self.len > IN_MEMORY as u64 && matches!(self.kept, Growing::Own(_))
+    }
+
+    /// Goes on in another place, to which it takes what it has.
+    pub(super) fn move_to(&mut self, place: Rc<LongText>) -> io::Result<()> {
+        let mut lines = Unframing::new(Appending(place.clone()));
+        if let Growing::Own(file) = &mut self.kept {
+            file.rewind()?;
+            io::copy(&mut BufReader::with_capacity(COPIED, file), &mut lines)?;
+            lines.flush()?;
+            place.cut_off()?;
+        }
+        self.kept = Growing::Lent(place, lines);
+        Ok(())
+    }
+
     pub(super) fn write(&mut self, text: &[u8]) -> io::Result<()> {
         self.len += text.len() as u64;
         self.lines += memchr::memchr_iter(b'\n', text).count() as u64;
-        self.file.write_all(text)
-    }
-
-    pub(super) fn captured(self) -> Captured {
-        Captured {
-            spool: self.file.into_inner(),
-            len: self.len,
-            lines: self.lines,
+        match &mut self.kept {
+            Growing::Own(file) => file.write_all(text),
+            Growing::Lent(_, lines) => {
+                lines.write_all(text)?;
+                lines.flush()
+            }
         }
     }
-}
 
-/// The folder of large outputs. Not `/tmp` if it can be helped: it is memory on many systems, and an output may be large.
-fn spool_dir() -> PathBuf {
-    let var_tmp = Path::new("/var/tmp");
-    if env::var_os("TMPDIR").is_none() && var_tmp.is_dir() {
-        return var_tmp.to_owned();
+    pub(super) fn captured(self) -> io::Result<Captured> {
+        let (len, spool) = match self.kept {
+            Growing::Own(file) => (self.len, Kept::Own(file.into_inner())),
+            Growing::Lent(text, lines) => {
+                lines.finish()?;
+                text.end();
+                (text.len(), Kept::Lent(text))
+            }
+        };
+        let lines = self.lines;
+        Ok(Captured { spool, len, lines })
     }
-    env::temp_dir()
 }
 
 /// The whole of one output as plain text; a large one is in a file that no directory lists, and goes with this value.
 #[derive(Debug)]
 pub struct Captured {
-    spool: SpooledData,
+    spool: Kept,
     len: u64,
     lines: u64,
+}
+
+#[derive(Debug)]
+enum Kept {
+    Own(SpooledData),
+    Lent(Rc<LongText>),
 }
 
 impl Spooled for Captured {
@@ -77,6 +110,13 @@ impl Spooled for Captured {
         Self::cut(self, edge)
     }
 
+    fn place(&self) -> Option<Place> {
+        match &self.spool {
+            Kept::Own(_) => None,
+            Kept::Lent(text) => text.in_place(|_, place| place),
+        }
+    }
+
     fn copy_to(&mut self, to: &mut dyn Write) -> io::Result<()> {
         io::copy(&mut BufReader::with_capacity(COPIED, self.reader()), to).map(drop)
     }
@@ -84,7 +124,12 @@ impl Spooled for Captured {
 
 impl Default for Captured {
     fn default() -> Self {
-        Spool::new().captured()
+        let nothing = io::Cursor::default();
+        Self {
+            spool: Kept::Own(SpooledData::InMemory(nothing)),
+            len: 0,
+            lines: 0,
+        }
     }
 }
 
@@ -157,11 +202,12 @@ struct SpoolReader<'a> {
 impl Read for SpoolReader<'_> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         let read = match &self.captured.spool {
-            SpooledData::InMemory(memory) => {
+            Kept::Own(SpooledData::InMemory(memory)) => {
                 let mut rest = memory.get_ref().get(self.at as usize..).unwrap_or_default();
                 rest.read(buf)?
             }
-            SpooledData::OnDisk(file) => File::read_at(file, buf, self.at)?,
+            Kept::Own(SpooledData::OnDisk(file)) => File::read_at(file, buf, self.at)?,
+            Kept::Lent(text) => text.read_at(buf, self.at)?,
         };
         self.at += read as u64;
         Ok(read)
@@ -171,7 +217,7 @@ impl Read for SpoolReader<'_> {
 #[cfg(test)]
 impl Captured {
     pub(super) fn is_on_disk(&self) -> bool {
-        matches!(self.spool, SpooledData::OnDisk(_))
+        matches!(self.spool, Kept::Own(SpooledData::OnDisk(_)))
     }
 }
 
@@ -182,7 +228,7 @@ mod tests {
     #[test]
     fn cuts_are_at_characters() {
         let captured = |text: &str| Captured {
-            spool: SpooledData::InMemory(io::Cursor::new(text.into())),
+            spool: Kept::Own(SpooledData::InMemory(io::Cursor::new(text.into()))),
             len: text.len() as u64,
             lines: 0,
         };

@@ -40,6 +40,7 @@ use crate::text::language::Language;
 use crate::text::mask::{Mask, Masking};
 use crate::text::plain::{Plain, plain};
 use crate::world::locked::locked;
+use crate::world::long_text::LongText;
 use crate::world::sandbox::{Fence, SandboxError};
 use crate::world::scarce;
 use crate::world::survivors::Survivor;
@@ -134,6 +135,29 @@ pub enum Stream {
     Stderr,
 }
 
+/// What gets the output of a script as it comes.
+pub trait OutputSink {
+    /// Takes a piece of it.
+    fn take(&mut self, stream: Stream, text: &[u8]);
+
+    /// Lends a place where an output may be kept that has become long, if there is one where it is read in the end. What
+    /// is kept there is told all the same.
+    fn lend(&mut self) -> Option<Rc<LongText>> {
+        None
+    }
+}
+
+/// Nobody.
+impl OutputSink for () {
+    fn take(&mut self, _: Stream, _: &[u8]) {}
+}
+
+impl<F: FnMut(Stream, &[u8])> OutputSink for F {
+    fn take(&mut self, stream: Stream, text: &[u8]) {
+        self(stream, text);
+    }
+}
+
 /// The results of a script.
 #[derive(Debug)]
 pub struct ScriptRun {
@@ -186,7 +210,7 @@ pub enum ShellError {
     Wait(io::Error),
 }
 
-/// Runs a script and gives its output, as plain text that has kept its colours, to `on_output` as it comes.
+/// Runs a script and gives its output as it comes to `sink`: plain text that has kept its colours.
 ///
 /// However it ends, no process that it started is left: also those that left its session, where the system can tell
 /// (Linux). When `cancelled` resolves, the script is ended as at its timeout: SIGTERM, and SIGKILL 2 s later.
@@ -196,16 +220,16 @@ pub enum ShellError {
 pub async fn run(
     script: &Script<'_>,
     cancelled: impl Future<Output = ()>,
-    on_output: &mut (dyn FnMut(Stream, &[u8]) + '_),
+    sink: &mut (dyn OutputSink + '_),
 ) -> Result<ScriptRun, ShellError> {
-    run_by(SHELLS, script, cancelled, on_output).await
+    run_by(SHELLS, script, cancelled, sink).await
 }
 
 async fn run_by(
     shells: &[&str],
     script: &Script<'_>,
     cancelled: impl Future<Output = ()>,
-    on_output: &mut (dyn FnMut(Stream, &[u8]) + '_),
+    sink: &mut (dyn OutputSink + '_),
 ) -> Result<ScriptRun, ShellError> {
     let mut cancelled = pin!(cancelled);
     let poll = |cx: &mut Context<'_>| Poll::Ready(cancelled.as_mut().poll(cx).is_ready());
@@ -219,7 +243,7 @@ async fn run_by(
         return Ok(ScriptRun::not_started());
     };
     let (launch, _script_file) = launch(&program, script)?;
-    see_through(launch, script, script.timeout, cancelled, on_output).await
+    see_through(launch, script, script.timeout, cancelled, sink).await
 }
 
 /// The program for a script; nothing if it was cancelled before that was known.
@@ -267,11 +291,11 @@ async fn ask(
     let (limit, most) = ASKED;
     let mut said = Vec::new();
     // Python 2 says it on stderr.
-    let mut on_output = |_, text: &[u8]| {
+    let mut sink = |_: Stream, text: &[u8]| {
         let room = text.len().min(most.saturating_sub(said.len()));
         said.extend_from_slice(&text[..room]);
     };
-    let ran = see_through(launch, script, limit, cancelled, &mut on_output).await;
+    let ran = see_through(launch, script, limit, cancelled, &mut sink).await;
     match ran {
         Ok(ran) if ran.ending == Ending::Cancelled => Ok(None),
         Ok(ran) if ran.ending == Ending::Exited(0) => Ok(Some(plain(&said))),
@@ -286,7 +310,7 @@ async fn see_through(
     script: &Script<'_>,
     limit: Duration,
     cancelled: impl Future<Output = ()>,
-    on_output: &mut (dyn FnMut(Stream, &[u8]) + '_),
+    sink: &mut (dyn OutputSink + '_),
 ) -> Result<ScriptRun, ShellError> {
     let start = || {
         let (stdout, out) = io::pipe()?;
@@ -307,7 +331,7 @@ async fn see_through(
     })?;
     // The ruleset and the like are needed no more.
     drop(launch);
-    let output = Output::new(pipes, script, on_output);
+    let output = Output::new(pipes, script, sink);
     let processes = script.fence.map_or(u32::MAX, |fence| fence.processes);
     let ran = conduct(limit, processes, cancelled, &mut family, output).await;
     if ran.is_err() {
@@ -496,6 +520,8 @@ async fn conduct(
         ending
     };
     let [stdout, stderr] = output.pipes.map(|pipe| pipe.spool.captured());
+    let stdout = stdout.map_err(ShellError::Spool)?;
+    let stderr = stderr.map_err(ShellError::Spool)?;
     Ok(ScriptRun {
         ending,
         elapsed,
@@ -570,22 +596,18 @@ struct Output<'a, 'b> {
     is_full: bool,
     full: Rc<Notify>,
     flood: Flood,
-    on_output: &'a mut (dyn FnMut(Stream, &[u8]) + 'b),
+    sink: &'a mut (dyn OutputSink + 'b),
 }
 
 impl<'a, 'b> Output<'a, 'b> {
-    fn new(
-        pipes: [Receiver; 2],
-        script: &Script<'a>,
-        on_output: &'a mut (dyn FnMut(Stream, &[u8]) + 'b),
-    ) -> Self {
+    fn new(pipes: [Receiver; 2], script: &Script<'a>, sink: &'a mut (dyn OutputSink + 'b)) -> Self {
         Self {
             pipes: pipes.map(|pipe| Pipe::new(pipe, script.mask)),
             room: script.output_limit,
             is_full: false,
             full: Rc::default(),
             flood: Flood::new(),
-            on_output,
+            sink,
         }
     }
 
@@ -649,8 +671,14 @@ impl<'a, 'b> Output<'a, 'b> {
         let coloured = pipe.coloured.take();
         let shown = coloured.filter(|_| fits == text.len());
         if fits > 0 || shown.is_some() {
+            if pipe.spool.is_long()
+                && let Some(place) = self.sink.lend()
+            {
+                pipe.spool.move_to(place).map_err(ShellError::Spool)?;
+            }
             pipe.spool.write(&text[..fits]).map_err(ShellError::Spool)?;
-            (self.on_output)(stream, shown.as_deref().unwrap_or(&text[..fits]));
+            self.sink
+                .take(stream, shown.as_deref().unwrap_or(&text[..fits]));
         }
         text.clear();
         Ok(())

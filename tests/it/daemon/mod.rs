@@ -9,6 +9,7 @@ mod chooses;
 mod configured;
 pub(crate) mod display;
 mod editors;
+mod floods;
 pub(crate) mod idle;
 mod kill;
 mod many;

@@ -85,7 +85,7 @@ fn script<'a>(
 }
 
 fn done(script: &Script<'_>) -> Result<ScriptRun, ShellError> {
-    wait_for(run(script, pending(), &mut |_, _| {}))
+    wait_for(run(script, pending(), &mut ()))
 }
 
 /// What it wrote to stdout; it must have ended well.
@@ -284,7 +284,7 @@ fn asking_for_a_version_can_be_cancelled() {
     };
     let mut script = script(Language::JavaScript, "x", slow.dir.path(), &slow.env);
     script.version = Some("20");
-    let ran = wait_for(run(&script, cancelled, &mut |_, _| {})).unwrap();
+    let ran = wait_for(run(&script, cancelled, &mut ())).unwrap();
     assert_eq!(
         (ran.ending, ran.stdout.len()),
         (Ending::Cancelled, 0),

@@ -29,14 +29,14 @@ fn ran(text: &str) -> ScriptRun {
 }
 
 fn ran_within(timeout: Duration, text: &str) -> ScriptRun {
-    ran_with(timeout, text, pending(), &mut |_, _| {})
+    ran_with(timeout, text, pending(), &mut ())
 }
 
 fn ran_with(
     timeout: Duration,
     text: &str,
     cancelled: impl Future<Output = ()>,
-    on_output: &mut dyn FnMut(Stream, &[u8]),
+    on_output: &mut dyn OutputSink,
 ) -> ScriptRun {
     let dir = env::temp_dir();
     wait_for(run(
@@ -73,7 +73,7 @@ fn error(text: &str, dir: &Path, shells: &[&str]) -> ShellError {
         dir,
         ..plain()
     };
-    wait_for(run_by(shells, &script, pending(), &mut |_, _| {})).unwrap_err()
+    wait_for(run_by(shells, &script, pending(), &mut ())).unwrap_err()
 }
 
 fn whole(captured: &Captured) -> String {
@@ -250,12 +250,7 @@ fn it_can_be_cancelled() {
 
 #[test]
 fn cancelled_at_once_it_does_not_start() {
-    let ran = ran_with(
-        LONG,
-        "echo x; sleep 300",
-        std::future::ready(()),
-        &mut |_, _| {},
-    );
+    let ran = ran_with(LONG, "echo x; sleep 300", std::future::ready(()), &mut ());
     assert_eq!(
         (ran.ending, ran.elapsed, ran.stdout.len()),
         (Ending::Cancelled, Duration::ZERO, 0)
@@ -371,7 +366,7 @@ fn scripts_run_side_by_side_and_each_ends_its_own() {
     let (first, second) = (script("a", "b"), script("b", "a") + "; sleep 0.5");
     let pid = |name: &str| std::fs::read_to_string(dir.path().join(name)).unwrap();
     std::thread::scope(|scope| {
-        let late = scope.spawn(|| ran(&second));
+        let late = scope.spawn(|| ran(&second).left_running);
         let early = ran(&first);
         assert_eq!(early.left_running, 2);
         for name in ["a.kept", "a.bare"] {
@@ -380,8 +375,7 @@ fn scripts_run_side_by_side_and_each_ends_its_own() {
         for name in ["b.kept", "b.bare"] {
             assert!(runs(&pid(name)), "{name} is another's");
         }
-        let late = late.join().unwrap();
-        assert_eq!(late.left_running, 2);
+        assert_eq!(late.join().unwrap(), 2);
     });
     for name in ["b.kept", "b.bare"] {
         assert!(!runs(&pid(name)), "{name}");
@@ -501,7 +495,7 @@ fn without_bash_sh_runs_it() {
         ..plain()
     };
     let shells = &["no-such-shell", "sh"];
-    let ran = wait_for(run_by(shells, &script, pending(), &mut |_, _| {})).unwrap();
+    let ran = wait_for(run_by(shells, &script, pending(), &mut ())).unwrap();
     assert_eq!(whole(&ran.stdout), "sh\n");
     assert!(matches!(
         error("true", Path::new("/"), &["no-such-shell"]),
@@ -525,7 +519,7 @@ fn it_runs_in_its_directory() {
         dir: &dir,
         ..plain()
     };
-    let ran = wait_for(run(&script, pending(), &mut |_, _| {})).unwrap();
+    let ran = wait_for(run(&script, pending(), &mut ())).unwrap();
     assert_eq!(whole(&ran.stdout), format!("{}\n", dir.display()));
 }
 
@@ -541,9 +535,12 @@ fn the_environment_is_the_users_and_a_little_more() {
 #[test]
 fn a_large_output_is_whole_and_not_in_memory() {
     let mut pieces = 0;
-    let ran = ran_with(LONG, "seq 2600000", pending(), &mut |_, text| {
-        pieces += text.len()
-    });
+    let ran = ran_with(
+        LONG,
+        "seq 2600000",
+        pending(),
+        &mut |_: Stream, text: &[u8]| pieces += text.len(),
+    );
     assert!(ran.stdout.is_on_disk());
     assert_eq!((pieces as u64, ran.stdout.len()), (19_688_896, 19_688_896));
     let mut expect = String::new();

@@ -1,0 +1,117 @@
+//! Outputs that come faster than anybody reads, in the output file of a listener.
+//!
+//! How much of one is shown as it comes depends on how fast this machine is just now; what the file holds in the end does not.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+
+use rustix::process::Signal;
+
+use super::{NOTES, OUTPUT, exec, exec_task, wait_for_results};
+use crate::harness::{Project, save_by_rename, wait_until};
+
+/// Some 31 MB.
+const LAST: usize = 4_000_000;
+
+/// The line above results that were not read yet.
+const TITLE: &str = "\n--- 10:32:40 ---\n";
+
+fn numbers() -> String {
+    (1..=LAST).map(|number| format!("{number}\n")).collect()
+}
+
+/// The outputs in the output file, without the random words and the blanks in the lines around long ones.
+fn outputs(project: &Project) -> String {
+    let text = project.read(OUTPUT);
+    let (_, outputs) = text.split_once("\n=== OUTPUTS ===\n").expect("outputs");
+    let lines = outputs.split_inclusive('\n');
+    let lines = lines.map(|line| match line.strip_prefix("<!-- clada:") {
+        Some(switch) => &switch[..switch.find(' ').expect("a word")],
+        None => line,
+    });
+    lines.collect()
+}
+
+#[test]
+fn all_of_each_is_in_the_file() {
+    let project = Project::new();
+    project.configure("[exec]\ntimeout = '5m'\n");
+    let watching = project.watch(["--no-git", "--no-clipboard"]);
+    let one = format!(
+        "echo early; echo before >&2; seq {LAST}; printf '=== END ===\\n1 ✅ exec\\nlast'; echo behind >&2"
+    );
+    let two = format!("seq {LAST}; exit 7");
+    let three = "echo small";
+    // Their results are shown below those of the next reply.
+    let tasks = [&*one, &two, three].map(exec_task).concat();
+    save_by_rename(
+        &project.path(NOTES),
+        format!("<tasks keep-going=\"true\">\n{tasks}</tasks>\n"),
+    );
+    wait_for_results(&project, "3 ✅");
+    let numbers = numbers();
+    let first = format!(
+        "\n[1] exec {one}:\nstdout:\noffearly\n{numbers}  === END ===\n  1 ✅ exec\nlast\nonstderr:\nbefore\nbehind\n"
+    );
+    let rest = format!(
+        "\n[2] exec {two} (failed):\nstdout:\noff{numbers}on\n[3] exec echo small:\nstdout:\nsmall\n=== END ===\n"
+    );
+    let found = outputs(&project);
+    assert!(found == first.clone() + &rest, "{} bytes", found.len());
+    let inode = |name| fs::metadata(project.path(name)).expect("metadata").ino();
+    let file = inode(OUTPUT);
+
+    // What was not read yet stands below what is new.
+    let mut earlier = first + &rest;
+    for (script, said) in [
+        ("echo one".to_owned(), "one\n".to_owned()),
+        (format!("seq {LAST}"), format!("off{numbers}on")),
+    ] {
+        save_by_rename(&project.path(NOTES), exec(&script));
+        wait_for_results(&project, &format!("1 ✅ exec {script}"));
+        let own = format!("\n[1] exec {script}:\nstdout:\n{said}");
+        let found = outputs(&project);
+        assert!(found.starts_with(&own), "{} bytes", found.len());
+        let (time, below) = found[own.len()..].split_at(TITLE.len());
+        assert!(
+            time.starts_with("\n--- ") && time.ends_with(" ---\n"),
+            "{time}"
+        );
+        assert!(below == earlier, "{} bytes", below.len());
+        earlier = found;
+    }
+    assert_eq!(inode(OUTPUT), file, "`tail -f` goes on following it");
+    drop(watching);
+}
+
+#[test]
+fn what_comes_behind_one_is_seen_at_once() {
+    let project = Project::new();
+    let watching = project.watch(["--no-git", "--no-clipboard"]);
+    let script = format!("seq {LAST}; echo slow; until [ -e go ]; do sleep 0.01; done; echo end");
+    save_by_rename(&project.path(NOTES), exec(&script));
+    let ends_with = |end: &str| {
+        let text = fs::read(project.path(OUTPUT)).unwrap_or_default();
+        text.ends_with(end.as_bytes())
+    };
+    wait_until(|| ends_with("\nslow\n"), || watching.said());
+    project.write("go", "");
+    wait_for_results(&project, "1 ✅");
+    let numbers = numbers();
+    let expected = format!("\n[1] exec {script}:\nstdout:\noff{numbers}slow\nend\non=== END ===\n");
+    assert!(outputs(&project) == expected);
+}
+
+#[test]
+fn clada_is_killed_in_one() {
+    let project = Project::new();
+    let watching = project.watch(["--no-git", "--no-clipboard"]);
+    let script = format!("seq {LAST}; touch there; sleep 300");
+    save_by_rename(&project.path(NOTES), exec(&script));
+    wait_until(|| project.exists("there"), || watching.said());
+    watching.stop(Signal::KILL);
+    let _watching = project.watch(["--no-git", "--no-clipboard"]);
+    let notes = wait_for_results(&project, "1 ⚠");
+    let last = format!("{LAST}\n");
+    assert!(project.read(OUTPUT).contains(&last), "{:?}", notes.results);
+}
