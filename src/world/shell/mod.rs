@@ -84,6 +84,9 @@ const ASKED: (Duration, usize) = (Duration::from_secs(5), 4096);
 /// The bytes that are read at once: much more no longer fits into a processor's cache.
 const CHUNK: usize = 256 * 1024;
 
+/// The most of a line that is held back before its end is there, while all is plain text.
+const HELD: usize = 16 * 1024;
+
 /// The bytes that a pipe is to hold: as many as a user may ask for, so that a script that writes much waits seldom. By default it
 /// is 64 KiB.
 #[cfg(target_os = "linux")]
@@ -656,8 +659,12 @@ impl<'a, 'b> Output<'a, 'b> {
     /// Keeps and tells what has been read from a pipe, as far as there is room: 0 bytes are its end.
     fn pass_on(&mut self, stream: Stream, read: usize) -> Result<(), ShellError> {
         let pipe = &mut self.pipes[stream as usize];
-        pipe.take(read);
-        let text = &mut pipe.text;
+        if read == 0 {
+            pipe.source = None;
+        }
+        pipe.reading.take(read);
+        let coloured = pipe.reading.coloured.take();
+        let text = pipe.reading.text();
         let mut fits = text.len();
         if text.len() as u64 > self.room {
             fits = self.room as usize;
@@ -668,7 +675,6 @@ impl<'a, 'b> Output<'a, 'b> {
             self.full.notify_one();
         }
         self.room -= fits as u64;
-        let coloured = pipe.coloured.take();
         let shown = coloured.filter(|_| fits == text.len());
         if fits > 0 || shown.is_some() {
             if pipe.spool.is_long()
@@ -680,7 +686,7 @@ impl<'a, 'b> Output<'a, 'b> {
             self.sink
                 .take(stream, shown.as_deref().unwrap_or(&text[..fits]));
         }
-        text.clear();
+        pipe.reading.done();
         Ok(())
     }
 }
@@ -715,14 +721,7 @@ impl Flood {
 struct Pipe<'m> {
     /// Nothing once its end is reached.
     source: Option<Receiver>,
-    chunk: Vec<u8>,
-    plain: Plain,
-    /// The masking, and its input; `None` where there is nothing to take out.
-    masking: Option<(Masking<'m>, Vec<u8>)>,
-    /// The text that is to be passed on.
-    text: Vec<u8>,
-    /// The same text with its colours, where it has some and nothing is taken out of it.
-    coloured: Option<Vec<u8>>,
+    reading: Reading<'m>,
     spool: Spool,
 }
 
@@ -731,47 +730,103 @@ impl<'m> Pipe<'m> {
         // More room than by default, where the system lets us.
         #[cfg(target_os = "linux")]
         let _ = rustix::pipe::fcntl_setpipe_size(&source, PIPE);
-        let mask = mask.filter(|mask| !mask.is_empty());
         Self {
             source: Some(source),
-            chunk: vec![0; CHUNK],
-            plain: Plain::with_colours(),
-            masking: mask.map(|mask| (Masking::new(mask), Vec::new())),
-            text: Vec::new(),
-            coloured: None,
+            reading: Reading::new(mask),
             spool: Spool::new(),
         }
     }
 
     async fn read(&mut self) -> io::Result<usize> {
         match &mut self.source {
-            Some(source) => source.read(&mut self.chunk).await,
+            Some(source) => source.read(self.reading.room()).await,
             None => pending().await,
         }
+    }
+}
+
+/// What comes from a pipe, as it becomes the text that is passed on. Nearly all output is plain text already, and is not copied.
+struct Reading<'m> {
+    /// The bytes that were read, behind the start of a line that was held back.
+    bytes: Vec<u8>,
+    held: usize,
+    /// The number of bytes.
+    end: usize,
+    /// The number of bytes that are lines of plain text as they are; 0 if `seen` is what is made of the bytes.
+    lines: usize,
+    plain: Plain,
+    seen: Vec<u8>,
+    /// The masking, and its output; `None` where there is nothing to take out.
+    masking: Option<(Masking<'m>, Vec<u8>)>,
+    /// The text with its colours, where it has some and nothing is taken out of it.
+    coloured: Option<Vec<u8>>,
+}
+
+impl<'m> Reading<'m> {
+    fn new(mask: Option<&'m Mask>) -> Self {
+        let mask = mask.filter(|mask| !mask.is_empty());
+        Self {
+            bytes: vec![0; HELD + CHUNK],
+            held: 0,
+            end: 0,
+            lines: 0,
+            plain: Plain::with_colours(),
+            seen: Vec::new(),
+            masking: mask.map(|mask| (Masking::new(mask), Vec::new())),
+            coloured: None,
+        }
+    }
+
+    /// The room for what is read next.
+    fn room(&mut self) -> &mut [u8] {
+        &mut self.bytes[self.held..][..CHUNK]
     }
 
     /// Makes text of what has been read: 0 bytes are the end.
     fn take(&mut self, read: usize) {
-        let seen = match &mut self.masking {
-            Some((_, seen)) => seen,
-            None => &mut self.text,
-        };
-        if read > 0 {
-            self.plain.push(&self.chunk[..read], seen);
+        self.end = self.held + read;
+        let bytes = &self.bytes[..self.end];
+        let whole = self.plain.whole_lines(bytes);
+        let is_as_it_is = read > 0 && bytes.len() - whole <= HELD;
+        self.lines = if is_as_it_is { whole } else { 0 };
+        let seen = if self.lines > 0 {
+            &bytes[..self.lines]
         } else {
-            self.source = None;
-            self.plain.finish(seen);
-        }
-        self.coloured = self.plain.coloured(seen);
-        if let Some((masking, seen)) = &mut self.masking {
-            masking.push(seen, &mut self.text);
+            self.plain.push(bytes, &mut self.seen);
             if read == 0 {
-                masking.finish(&mut self.text);
+                self.plain.finish(&mut self.seen);
             }
-            if *seen != self.text {
-                self.coloured = None;
+            self.coloured = self.plain.coloured(&self.seen);
+            &self.seen
+        };
+        if let Some((masking, masked)) = &mut self.masking {
+            masking.push(seen, masked);
+            if read == 0 {
+                masking.finish(masked);
             }
-            seen.clear();
+            self.coloured = self.coloured.take().filter(|_| seen == masked);
+        }
+    }
+
+    /// The text that is to be passed on.
+    fn text(&self) -> &[u8] {
+        match &self.masking {
+            Some((_, masked)) => masked,
+            None if self.lines > 0 => &self.bytes[..self.lines],
+            None => &self.seen,
+        }
+    }
+
+    /// The text was passed on.
+    fn done(&mut self) {
+        self.held = 0;
+        if self.lines > 0 {
+            self.bytes.copy_within(self.lines..self.end, 0);
+            self.held = self.end - self.lines;
+        }
+        self.seen.clear();
+        if let Some((_, masked)) = &mut self.masking {
+            masked.clear();
         }
     }
 }

@@ -33,6 +33,11 @@ impl Colours {
         }
     }
 
+    /// True if none waits for text to be given out.
+    pub(super) fn are_given(&self) -> bool {
+        self.line.is_empty() && self.given.is_empty()
+    }
+
     /// Begins a sequence.
     pub(super) fn begin(&mut self) {
         self.read.clear();

@@ -102,6 +102,23 @@ impl Plain {
         }
     }
 
+    /// Returns the number of bytes at the start that are their own plain text and need not be pushed: all whole lines, where these
+    /// are printable ASCII and the reader stands at the start of a line, else 0.
+    pub fn whole_lines(&mut self, bytes: &[u8]) -> usize {
+        let is_at_start = self.state == Sequence::Text
+            && self.partial.is_empty()
+            && self.line.is_empty()
+            && !self.flowing
+            && !self.returned
+            && self.colours.are_given();
+        let end = memchr::memrchr(b'\n', bytes).map_or(0, |last| last + 1);
+        if !is_at_start || simple_prefix(&bytes[..end]) < end {
+            return 0;
+        }
+        self.sieve = Sieve::default();
+        end
+    }
+
     /// Appends what was held back: the last line, if it has no newline. The reader is then as new.
     pub fn finish(&mut self, out: &mut Vec<u8>) {
         if !self.partial.is_empty() {
@@ -347,10 +364,19 @@ mod tests {
     }
 
     fn pushed<'a>(chunks: impl Iterator<Item = &'a [u8]>) -> Vec<u8> {
+        pushed_but_for(chunks, |_, _| 0)
+    }
+
+    /// The same with chunks of which `skip` tells how many bytes at the start are not pushed.
+    fn pushed_but_for<'a>(
+        chunks: impl Iterator<Item = &'a [u8]>,
+        skip: impl Fn(&mut Plain, &[u8]) -> usize,
+    ) -> Vec<u8> {
         let mut reader = Plain::default();
         let mut whole = Vec::new();
         for chunk in chunks {
-            let mut out = Vec::new();
+            let (skipped, chunk) = chunk.split_at(skip(&mut reader, chunk));
+            let mut out = skipped.to_vec();
             reader.push(chunk, &mut out);
             assert!(
                 str::from_utf8(&out).is_ok(),
@@ -521,7 +547,8 @@ mod tests {
             cuts.extend([0, whole.len()]);
             cuts.sort_unstable();
             let chunks = cuts.windows(2).map(|pair| &whole[pair[0]..pair[1]]);
-            prop_assert_eq!(pushed(chunks), plain(&whole).into_bytes());
+            prop_assert_eq!(pushed(chunks.clone()), plain(&whole).into_bytes());
+            prop_assert_eq!(pushed_but_for(chunks, Plain::whole_lines), plain(&whole).into_bytes());
         }
 
         #[test]
