@@ -108,24 +108,30 @@ fn next_suspect(text: &[u8], from: usize) -> Option<usize> {
 
 /// The first byte that begins a line as some of clada's begin, or that is no plain text. A line begins where the text does.
 fn first_sign(text: &[u8]) -> Option<usize> {
-    let is_sign = |(before, byte): (&u8, &u8)| {
-        let begins = (*byte == b'=') | (*byte == b'-') | (*byte == b'[') | (*byte | 0x20 == b's');
-        (*before == b'\n') & begins | (*byte >= 0x80) | (*byte == ESC)
+    let is_sign = |before: u8, byte: u8| {
+        let begins = (byte == b'=') | (byte == b'-') | (byte == b'[') | (byte | 0x20 == b's');
+        (before == b'\n') & begins | (byte >= 0x80) | (byte == ESC)
     };
-    if is_sign((&b'\n', text.first()?)) {
+    let (first, rest) = text.split_first()?;
+    if is_sign(b'\n', *first) {
         return Some(0);
     }
     // Whole blocks without an early exit, which the compiler turns into vector instructions.
-    let blocks = text.windows(BLOCK + 1).step_by(BLOCK);
-    let is_free = |block: &&[u8]| {
-        let pairs = block[..BLOCK].iter().zip(&block[1..]);
-        !pairs.fold(false, |any, pair| any | is_sign(pair))
+    let blocks = text.as_chunks::<BLOCK>().0.iter();
+    let mut pairs = blocks.zip(rest.as_chunks::<BLOCK>().0);
+    let has_sign = |(before, block): (&[u8; BLOCK], &[u8; BLOCK])| {
+        let mut any = false;
+        for at in 0..BLOCK {
+            any |= is_sign(before[at], block[at]);
+        }
+        any
     };
-    let free = blocks.take_while(is_free).count() * BLOCK;
-    let sign = text[free..]
-        .iter()
-        .zip(&text[free + 1..])
-        .position(is_sign)?;
+    let free = match pairs.position(has_sign) {
+        Some(blocks) => blocks * BLOCK,
+        None => rest.len() / BLOCK * BLOCK,
+    };
+    let mut pairs = text[free..].iter().zip(&rest[free..]);
+    let sign = pairs.position(|(before, byte)| is_sign(*before, *byte))?;
     Some(free + sign + 1)
 }
 
