@@ -594,6 +594,35 @@ fn what_it_did_not_write_stays() {
     assert_eq!(files(&tree(&home)), [INSTALLED[4]]);
 }
 
+#[test]
+fn the_service_of_this_program_is_known_by_its_path_as_systemd_writes_it() {
+    let project = Project::new();
+    let from = plain_release(&project, "0.1.0");
+    let home = project.home();
+    let folder = home.join("100% \"mine\"");
+    let to = folder.to_str().expect("UTF-8");
+    install(&project, &["--from", &from, "--to", to]).exits(0);
+    let unit = home.join(".config/systemd/user/clada.service");
+    std::fs::create_dir_all(unit.parent().expect("folder")).expect("mkdir");
+    let starts = |program: &str| {
+        let path = to.replace('"', "\\\"").replace('%', "%%");
+        let text = format!("[Service]\nExecStart=\"{path}/{program}\" daemon\n");
+        std::fs::write(&unit, text).expect("write");
+    };
+    starts("clada");
+    let before = tree(&home);
+    let ended = install(&project, &["--uninstall"]).exits(1);
+    assert!(
+        ended.err.contains("`clada service uninstall` first"),
+        "{}",
+        ended.err
+    );
+    assert_eq!(tree(&home), before);
+    starts("clada-dev");
+    install(&project, &["--uninstall"]).exits(0);
+    assert_eq!(files(&tree(&home)), [".config/systemd/user/clada.service"]);
+}
+
 /// Starts the script as the leader of its own group, as a terminal does.
 fn start_in_group(project: &Project, from: &str) -> std::process::Child {
     // A test that was itself started in the background inherits that SIGINT is ignored.

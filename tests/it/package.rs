@@ -13,7 +13,7 @@ use std::sync::LazyLock;
 use clada::cli::topics::TOPICS;
 
 use crate::cases;
-use crate::harness::{Project, installed, skip};
+use crate::harness::{Ended, Project, installed, skip};
 
 fn run(command: &mut Command) -> String {
     let output = command.output().expect("start");
@@ -388,6 +388,26 @@ fn both_crates_have_one_version() {
 }
 
 /// Cargo forgets `strip` for a package that has options of its own, as `clada` has: its program is the one to be stripped.
+#[test]
+fn a_folder_with_other_files_is_not_emptied() {
+    let project = Project::new();
+    project
+        .write("stage/clada", "a program")
+        .write("stage/notes.md", "mine");
+    let package = |binary: &Path| {
+        let mut command = Command::new(cases::root().join(".ci/package"));
+        command.args(["--fast", "--no-deb", "--binary"]).arg(binary);
+        command.arg("--stage").arg(project.path("stage"));
+        Ended::of(command, "").exits(1).err
+    };
+    let said = package(Path::new(env!("CARGO_BIN_EXE_clada")));
+    assert!(said.contains("notes.md is not of an earlier run"), "{said}");
+    std::fs::remove_file(project.path("stage/notes.md")).expect("remove");
+    let said = package(&project.path("stage/clada"));
+    assert!(said.contains("stage/clada would be removed"), "{said}");
+    assert_eq!(project.read("stage/clada"), "a program");
+}
+
 #[test]
 fn what_packages_hold_is_built_without_symbols() {
     let dist = &manifest()["profile"]["dist"];
