@@ -6,6 +6,7 @@
 mod disk;
 mod entry;
 mod flush;
+mod new_file;
 mod own;
 mod preview;
 mod put;
