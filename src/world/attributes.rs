@@ -69,13 +69,15 @@ impl fmt::Display for Regrouped {
 /// The order matters: a change of owner clears set-user-id bits, and an attribute can only be set on a file that may be written, so
 /// the mode comes last. Times are not copied: the replacement *is* a change.
 pub fn copy(from: &impl AsFd, to: &impl AsFd) -> io::Result<Option<Regrouped>> {
-    copy_known((from, Rights::of(from)?), (to, Rights::of(to)?))
+    copy_known(from, Rights::of(from)?, to, Rights::of(to)?)
 }
 
-/// Does the same with files that were looked at a moment ago.
+/// Does the same with files that were looked at a moment ago, and had these rights.
 pub fn copy_known(
-    (from, old): (&impl AsFd, Rights),
-    (to, new): (&impl AsFd, Rights),
+    from: &impl AsFd,
+    old: Rights,
+    to: &impl AsFd,
+    new: Rights,
 ) -> io::Result<Option<Regrouped>> {
     let (from, to) = (from.as_fd(), to.as_fd());
 

@@ -433,23 +433,42 @@ impl Disk {
         Ok(FileContent { bytes, stamp })
     }
 
+    /// Writes a file where a task may do that, and keeps account of it.
+    fn write_for_task(
+        &mut self,
+        place: &ResolvedPath,
+        parts: &[&[u8]],
+        replaces: Replaces<'_>,
+    ) -> Result<(), FsError> {
+        self.allowed(Access::Write, place)?;
+        self.check_size(place, parts)?;
+        let regrouped = self.write_file(place, parts, replaces, None)?;
+        let regrouped = regrouped.map(|group| (place.clone(), group));
+        self.regrouped.extend(regrouped);
+        self.written.insert(place.0.clone());
+        Ok(())
+    }
+
     /// Writes a file as [`ProjectFiles::write`] does, and returns its group if that could not be kept; `runs` says whether it may be
     /// executed, where that is known.
     pub(super) fn write_file(
         &mut self,
         place: &ResolvedPath,
         parts: &[&[u8]],
-        expected: Option<&FileContent>,
+        replaces: Replaces<'_>,
         runs: Option<bool>,
     ) -> Result<Option<Regrouped>, FsError> {
         let fail = |action| move |e| io_error(action, place, e);
         let mut is_new = false;
-        let (dir, made) = match expected {
+        let (dir, made) = match replaces {
             // It passed the guard when it was read, and is found below to be that very file.
-            Some(_) => (self.folder_of_expected(place)?, MadeDirs(Vec::new())),
-            None => {
+            Replaces::Only(_) => (self.folder_of_expected(place)?, MadeDirs(Vec::new())),
+            Replaces::Anything | Replaces::Nothing => {
                 let way = self.way(place)?;
                 is_new = way.itself.is_none();
+                if !is_new && matches!(replaces, Replaces::Nothing) {
+                    return Err(FsError::Changed(show(place)));
+                }
                 way.made(place)?
             }
         };
@@ -463,8 +482,8 @@ impl Disk {
         fill(new.file(), parts).map_err(fail("write"))?;
         let mut regrouped = None;
         if let Some((old, found)) = &old {
-            let (old, new) = ((old, rights(found)), (new.file(), rights(new.found())));
-            let kept = attributes::copy_known(old, new);
+            let (was, is) = (rights(found), rights(new.found()));
+            let kept = attributes::copy_known(old, was, new.file(), is);
             regrouped = kept.map_err(|error| FsError::Attributes {
                 path: show(place),
                 error,
@@ -473,17 +492,29 @@ impl Disk {
         if let Some(runs) = runs {
             let_run(new.file(), runs).map_err(fail("write"))?;
         }
-        let new = match expected {
-            None if old.is_none() => put_new(&dir, new, place)?,
-            None => replace_any(&dir, new, last(place)?).map_err(fail("write"))?,
-            Some(expected) => replace_expected(&dir, new, old, expected, place)?,
+        let new = match replaces {
+            Replaces::Only(expected) => replace_expected(&dir, new, old.as_ref(), expected, place)?,
+            Replaces::Anything if old.is_some() => {
+                replace_any(&dir, new, last(place)?).map_err(fail("write"))?
+            }
+            Replaces::Anything | Replaces::Nothing => put_new(&dir, new, place)?,
         };
         drop(dir);
         made.keep();
         let size = parts.iter().map(|part| part.len() as u64).sum();
-        self.flush.begin(new.into_std(), size);
+        let old = old.map(|(old, _)| old.into_std());
+        self.flush.begin(new.into_std(), old, size);
         Ok(regrouped)
     }
+}
+
+/// The things that a write may replace.
+#[derive(Clone, Copy)]
+pub(super) enum Replaces<'c> {
+    Nothing,
+    Anything,
+    /// The file that was read, as it was then.
+    Only(&'c FileContent),
 }
 
 /// The part of the path to a place that exists.
@@ -575,13 +606,16 @@ impl ProjectFiles for Disk {
         parts: &[&[u8]],
         expected: Option<&FileContent>,
     ) -> Result<(), FsError> {
-        self.allowed(Access::Write, place)?;
-        self.check_size(place, parts)?;
-        let regrouped = self.write_file(place, parts, expected, None)?;
-        let regrouped = regrouped.map(|group| (place.clone(), group));
-        self.regrouped.extend(regrouped);
-        self.written.insert(place.0.clone());
-        Ok(())
+        let replaces = expected.map_or(Replaces::Anything, Replaces::Only);
+        self.write_for_task(place, parts, replaces)
+    }
+
+    fn write_new(&mut self, place: &ResolvedPath, parts: &[&[u8]]) -> Result<(), FsError> {
+        let written = self.write_for_task(place, parts, Replaces::Nothing);
+        written.map_err(|error| match error {
+            FsError::Changed(path) => FsError::Exists(path),
+            error => error,
+        })
     }
 
     fn remove(&mut self, place: &ResolvedPath) -> Result<(), FsError> {

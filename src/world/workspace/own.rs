@@ -21,6 +21,8 @@ const FRESH: Duration = Duration::from_millis(5);
 /// The places that no task may touch.
 pub(super) struct Own {
     places: Vec<PathBuf>,
+    /// Their last names.
+    names: Vec<OsString>,
     /// The root and the folders that it is in.
     above: Vec<Id>,
     found: Mutex<Option<FoundIds>>,
@@ -75,6 +77,7 @@ impl Own {
         places.dedup();
         let above = root.ancestors().filter_map(followed).collect();
         Self {
+            names: last_names(&places),
             places,
             above,
             found: Mutex::default(),
@@ -86,6 +89,7 @@ impl Own {
         self.places.extend_from_slice(places);
         self.places.sort();
         self.places.dedup();
+        self.names = last_names(&self.places);
         *locked(&self.found) = None;
     }
 
@@ -123,13 +127,15 @@ impl Own {
     fn may_count(&self, known: &FoundIds, found: &PlaceIds<'_>) -> bool {
         let is_link = |ids: &OwnIds| ids.link != ids.target;
         let is_plain = |itself: ItselfId| itself.is_sole && !itself.may_hold;
-        let is_named = |own: &PathBuf| {
-            let name = own.file_name().unwrap_or_default();
-            found.path.iter().any(|it| may_be_same(it, name))
+        // In any letter case, as the file system may not tell them apart; what else it may not tell apart is beyond ASCII.
+        let is_named = |name: &OsStr| {
+            let mut names = self.names.iter();
+            !name.is_ascii() || names.any(|own| own.eq_ignore_ascii_case(name))
         };
         found.itself.is_none_or(is_plain)
             && !known.ids.iter().any(is_link)
-            && !self.places.iter().any(is_named)
+            && self.names.iter().all(|name| name.is_ascii())
+            && !found.path.iter().any(is_named)
     }
 
     /// The same as [`Self::concerns`], by the identities of the places in their order.
@@ -169,9 +175,9 @@ impl Own {
     }
 }
 
-/// True unless two names differ on every file system: some do not tell letter cases apart, or ways to write an accent.
-fn may_be_same(one: &OsStr, other: &OsStr) -> bool {
-    one.eq_ignore_ascii_case(other) || !one.is_ascii() || !other.is_ascii()
+fn last_names(places: &[PathBuf]) -> Vec<OsString> {
+    let names = places.iter().filter_map(|place| place.file_name());
+    names.map(OsStr::to_owned).collect()
 }
 
 /// True if creating what is found missing would create clada's, or what is above or below it. In any letter case, as

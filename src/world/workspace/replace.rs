@@ -21,7 +21,7 @@ use crate::world::compare::holds;
 pub(super) fn replace_expected(
     dir: &Dir,
     new: NewFile<'_>,
-    old: Option<(File, Metadata)>,
+    old: Option<&(File, Metadata)>,
     expected: &FileContent,
     place: &ResolvedPath,
 ) -> Result<File, FsError> {
@@ -31,10 +31,10 @@ pub(super) fn replace_expected(
     let (old, found) = old.ok_or_else(changed)?;
     // Before anything is moved; that the name and the handle are of one file is what `is_still` counts on.
     let there = dir.symlink_metadata(name).map_err(|_| changed())?;
-    if [&there, &found].map(stamp) != [expected.stamp; 2] {
+    if [&there, found].map(stamp) != [expected.stamp; 2] {
         return Err(changed());
     }
-    let check = |name: &OsStr| match is_still(dir, name, &old, expected) {
+    let check = |name: &OsStr| match is_still(dir, name, old, expected) {
         Ok(true) => Ok(()),
         Ok(false) => Err(changed()),
         Err(error) => Err(io_error("read", place, error)),
