@@ -14,6 +14,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::{PossibleValue, TypedValueParser};
+use clap::error::ErrorKind;
 use clap::{Arg, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 
@@ -44,12 +45,16 @@ pub struct Cli {
 impl Cli {
     /// Reads this process's command line; wrong use ends it with status 2.
     pub fn read() -> Self {
-        let mut whole = Self::definition();
-        let line = help_first(&whole);
-        let matches = whole
-            .try_get_matches_from_mut(line)
-            .unwrap_or_else(|error| error.exit());
-        Self::from_arg_matches(&matches).unwrap_or_else(|error| error.format(&mut whole).exit())
+        let mut plain = Self::command();
+        let line = help_first(&plain);
+        // Only what is shown needs the help, and making that took a tenth of the time of a run with nothing to do.
+        let matches = match plain.try_get_matches_from_mut(&line) {
+            Err(version) if version.kind() == ErrorKind::DisplayVersion => version.exit(),
+            Err(_) => Self::definition().get_matches_from(line),
+            Ok(matches) => matches,
+        };
+        let wrong = |error: clap::Error| error.format(&mut Self::definition()).exit();
+        Self::from_arg_matches(&matches).unwrap_or_else(wrong)
     }
 
     /// The long help of a command, by its name and that of its part; of no name, the help of the whole program.
@@ -58,7 +63,7 @@ impl Cli {
         let mut whole = Self::definition();
         match whole.try_get_matches_from_mut(line) {
             Err(help) => help,
-            Ok(_) => whole.error(clap::error::ErrorKind::UnknownArgument, "no such help"),
+            Ok(_) => whole.error(ErrorKind::UnknownArgument, "no such help"),
         }
     }
 

@@ -101,6 +101,10 @@ impl ProjectFiles for GuardedFiles<'_> {
         written.map_err(outdated)
     }
 
+    fn write_new(&mut self, place: &ResolvedPath, parts: &[&[u8]]) -> Result<(), FsError> {
+        self.disk.write_new(place, parts)
+    }
+
     fn remove(&mut self, place: &ResolvedPath) -> Result<(), FsError> {
         self.check(place)?;
         self.disk.remove(place)

@@ -27,6 +27,26 @@ const MISSING: Errno = Errno::NODATA;
 #[cfg(target_os = "macos")]
 const MISSING: Errno = Errno::NOATTR;
 
+/// The owner, the group and the mode of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rights {
+    pub owner: u32,
+    pub group: u32,
+    pub mode: u32,
+}
+
+impl Rights {
+    fn of(file: impl AsFd) -> io::Result<Self> {
+        let found = fs::fstat(file)?;
+        Ok(Self {
+            owner: found.st_uid,
+            group: found.st_gid,
+            #[allow(clippy::useless_conversion, reason = "16 bits on some systems")]
+            mode: found.st_mode.into(),
+        })
+    }
+}
+
 /// A group that could not be kept, by the groups' numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Regrouped {
@@ -49,20 +69,29 @@ impl fmt::Display for Regrouped {
 /// The order matters: a change of owner clears set-user-id bits, and an attribute can only be set on a file that may be written, so
 /// the mode comes last. Times are not copied: the replacement *is* a change.
 pub fn copy(from: &impl AsFd, to: &impl AsFd) -> io::Result<Option<Regrouped>> {
+    copy_known(from, Rights::of(from)?, to, Rights::of(to)?)
+}
+
+/// Does the same with files that were looked at a moment ago, and had these rights.
+pub fn copy_known(
+    from: &impl AsFd,
+    old: Rights,
+    to: &impl AsFd,
+    new: Rights,
+) -> io::Result<Option<Regrouped>> {
     let (from, to) = (from.as_fd(), to.as_fd());
-    let (old, new) = (fs::fstat(from)?, fs::fstat(to)?);
 
     // Asked for only where it differs: unprivileged users may not call it at all, also not to keep what is there.
-    let owner = (old.st_uid != new.st_uid).then(|| Uid::from_raw(old.st_uid));
-    let group = (old.st_gid != new.st_gid).then(|| Gid::from_raw(old.st_gid));
+    let owner = (old.owner != new.owner).then(|| Uid::from_raw(old.owner));
+    let group = (old.group != new.group).then(|| Gid::from_raw(old.group));
     let mut regrouped = None;
     if owner.is_some() || group.is_some() {
         match fs::fchown(to, owner, group) {
             // Somebody else's group, or one that has no number in this container.
             Err(Errno::PERM | Errno::INVAL) if owner.is_none() => {
                 regrouped = Some(Regrouped {
-                    was: old.st_gid,
-                    now: new.st_gid,
+                    was: old.group,
+                    now: new.group,
                 });
             }
             done => done?,
@@ -81,19 +110,19 @@ pub fn copy(from: &impl AsFd, to: &impl AsFd) -> io::Result<Option<Regrouped>> {
     #[cfg(target_os = "macos")]
     copy_access_list(from, to)?;
     // Also after a change of owner, which may have taken bits off.
-    if old.st_mode != new.st_mode || owner.is_some() || group.is_some() {
+    if old.mode != new.mode || owner.is_some() || group.is_some() {
         let mode = match regrouped {
-            Some(_) => in_another_group(old.st_mode),
-            None => old.st_mode,
+            Some(_) => in_another_group(old.mode),
+            None => old.mode,
         };
-        fs::fchmod(to, Mode::from_raw_mode(mode))?;
+        fs::fchmod(to, Mode::from_raw_mode(mode as RawMode))?;
     }
     Ok(regrouped)
 }
 
 /// The mode of a file whose group is another now: it runs with nobody's rights but its caller's, and who was in the old group and is
 /// one of all others now may do no more than before.
-fn in_another_group(mode: RawMode) -> RawMode {
+fn in_another_group(mode: u32) -> u32 {
     let of_group = mode >> 3 & 0o7;
     mode & !0o6007 | mode & of_group
 }

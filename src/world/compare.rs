@@ -1,23 +1,27 @@
 //! Compares the content of an open file with a text. Never holds all of the file.
 
-use std::io::{self, Read, Seek};
+use std::io;
+use std::os::fd::AsFd;
+
+use rustix::io::{pread, retry_on_intr};
 
 /// Tells if a file holds exactly these bytes.
 ///
 /// # Errors
 /// Where it cannot be read.
-pub fn holds(mut file: impl Read + Seek, expected: &[u8]) -> io::Result<bool> {
-    file.rewind()?;
+pub fn holds(file: impl AsFd, expected: &[u8]) -> io::Result<bool> {
     let mut rest = expected;
     let mut piece = vec![0; (256 * 1024).min(rest.len() + 1)];
     loop {
-        let length = file.read(&mut piece)?;
-        if length == 0 {
-            return Ok(rest.is_empty());
-        }
+        let at = (expected.len() - rest.len()) as u64;
+        let length = retry_on_intr(|| pread(&file, &mut piece[..], at))?;
         match rest.strip_prefix(&piece[..length]) {
             Some(after) => rest = after,
             None => return Ok(false),
+        }
+        // What comes short of what was asked for is the end.
+        if length == 0 || rest.is_empty() && length < piece.len() {
+            return Ok(rest.is_empty());
         }
     }
 }

@@ -752,6 +752,10 @@ impl ProjectFiles for Busy<'_> {
         self.disk.write(place, parts, expected)
     }
 
+    fn write_new(&mut self, place: &ResolvedPath, parts: &[&[u8]]) -> Result<(), FsError> {
+        self.disk.write_new(place, parts)
+    }
+
     fn remove(&mut self, place: &ResolvedPath) -> Result<(), FsError> {
         self.disk.remove(place)
     }
@@ -813,6 +817,37 @@ fn an_edit_starts_over_when_somebody_saved_meanwhile() {
         assert_eq!(tried, saves.min(2) + 1);
         assert_eq!(tree(&place.root()).len(), 1);
     }
+}
+
+#[test]
+fn of_two_that_make_one_new_file_one_does() {
+    let place = Setting::new();
+    let make = |name: &str, text: &str| {
+        let mut disk = place.disk();
+        let path = disk.parse(name).expect("a path");
+        let there = disk.place(&path, true).expect("a place");
+        disk.write_new(&there, &[text.as_bytes()])
+    };
+    for round in 0..50 {
+        let name = format!("new/{round}/f.txt");
+        let both = thread::scope(|scope| {
+            let other = scope.spawn(|| make(&name, "other\n"));
+            [
+                ("one\n", make(&name, "one\n")),
+                ("other\n", other.join().expect("thread")),
+            ]
+        });
+        let made = both.iter().filter(|(_, made)| made.is_ok());
+        let made: Vec<&str> = made.map(|(text, _)| *text).collect();
+        assert_eq!(made, [place.project.read(&name)]);
+    }
+    place.project.write("dir/f.txt", "first\n");
+    for taken in ["dir/f.txt", "dir"] {
+        let error = make(taken, "second\n").expect_err(taken).to_string();
+        assert_eq!(error, format!("`{taken}` already exists"));
+    }
+    assert_eq!(place.project.read("dir/f.txt"), "first\n");
+    assert_eq!(tree(&place.root().join("dir")).len(), 1);
 }
 
 #[test]

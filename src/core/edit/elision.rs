@@ -50,6 +50,9 @@ const SHORT: usize = 40;
 
 /// Returns how a line stands for text that is left out; `None` for any other line.
 pub fn elision(line: &str) -> Option<Elision> {
+    if !is_suspect(line.trim()) {
+        return None;
+    }
     let line = Remark::of(line);
     let says_so = if line.dots && line.words.is_empty() {
         if !line.is_comment {

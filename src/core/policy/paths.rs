@@ -84,8 +84,8 @@ struct Rule {
     of: Option<Access>,
     allows: bool,
     text: String,
-    /// The names of the pattern; [`ANY`] stands for any number of them.
-    names: Vec<Vec<char>>,
+    /// The names of the pattern, in parts: between them [`ANY`] stands for any number of others.
+    parts: Vec<Vec<Vec<char>>>,
 }
 
 const ANY: [char; 2] = ['*', '*'];
@@ -128,12 +128,13 @@ impl Paths {
                 let names = inside
                     .split('/')
                     .filter(|name| !name.is_empty() && *name != ".");
+                let names: Vec<Vec<char>> = names.map(fold).collect();
                 rules.push(Rule {
                     setting: list.setting,
                     of: list.of,
                     allows: list.allows,
                     text: text.clone(),
-                    names: names.map(fold).collect(),
+                    parts: names.split(|name| *name == ANY).map(Vec::from).collect(),
                 });
             }
         }
@@ -167,7 +168,8 @@ impl Rule {
     /// Counts the names that stand for themselves, and the characters.
     fn precision(&self) -> (usize, usize) {
         let is_fixed = |c: &&char| !matches!(c, '*' | '?');
-        self.names.iter().fold((0, 0), |(names, chars), name| {
+        let names = self.parts.iter().flatten();
+        names.fold((0, 0), |(names, chars), name| {
             let fixed = name.iter().filter(is_fixed).count();
             (names + usize::from(fixed == name.len()), chars + fixed)
         })
@@ -176,15 +178,14 @@ impl Rule {
     /// Returns true if a path, or a folder that it is in, has the pattern.
     fn covers(&self, path: &[Vec<char>]) -> bool {
         let mut rest = path;
-        let mut parts = self.names.split(|name| *name == ANY).enumerate();
+        let mut parts = self.parts.iter().enumerate();
         parts.all(|(number, part)| {
+            let room = rest.len().checked_sub(part.len());
             // Behind a `**` a part may begin anywhere, and the first place leaves the most for the others.
-            let last = if number == 0 { 0 } else { rest.len() };
-            let begins = |path: &[Vec<char>]| {
-                let mut names = part.iter().zip(path);
-                part.len() <= path.len() && names.all(|(name, it)| is_like(name, it))
-            };
-            let found = (0..=last).find(|at| begins(&rest[*at..]));
+            let last = if number == 0 { room.map(|_| 0) } else { room };
+            let begins =
+                |at: &usize| (0..part.len()).all(|name| is_like(&part[name], &rest[at + name]));
+            let found = last.and_then(|last| (0..=last).find(begins));
             if let Some(at) = found {
                 rest = &rest[at + part.len()..];
             }

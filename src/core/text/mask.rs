@@ -242,6 +242,13 @@ pub fn fold(text: &str) -> Vec<char> {
 
 /// Does the same as [`matches`] for texts that are folded already.
 pub fn is_like(pattern: &[char], name: &[char]) -> bool {
+    // Most names differ from `*.pem` at their end.
+    if let (Some(last), Some(end)) = (pattern.last(), name.last())
+        && !matches!(last, '*' | '?')
+        && last != end
+    {
+        return false;
+    }
     let (mut p, mut n) = (0, 0);
     // The last star, and where what stands for it ends so far.
     let mut star = None;

@@ -11,7 +11,7 @@ use super::{FileResult, failed};
 use crate::reply::task::Payload;
 use crate::report::fault::Fault;
 use crate::report::outcome::Outcome;
-use crate::world::workspace::ProjectFiles;
+use crate::world::workspace::{FsError, ProjectFiles};
 
 pub(super) fn overwrite(
     path: &str,
@@ -24,9 +24,12 @@ pub(super) fn overwrite(
     if file.names.is_some() {
         return definition::overwrite(&file, content, files);
     }
-    if only_new && file.kind.is_some() {
+    let exists = || {
         let message = format!("`{}` already exists: edit it, or delete it first", file.rel);
-        return Err(failed(Fault::Exists, message));
+        failed(Fault::Exists, message)
+    };
+    if only_new && file.kind.is_some() {
+        return Err(exists());
     }
     let text = file_text(content, final_newline);
     let bytes = text.as_bytes();
@@ -37,7 +40,15 @@ pub(super) fn overwrite(
     if !only_new {
         left_out::refuse(content, &file.rel, replaced, Use::Whole)?;
     }
-    files.write(&file.place, &[bytes], None)?;
+    if only_new {
+        let written = files.write_new(&file.place, &[bytes]);
+        written.map_err(|error| match error {
+            FsError::Exists(_) => exists(),
+            error => error.into(),
+        })?;
+    } else {
+        files.write(&file.place, &[bytes], None)?;
+    }
     Ok(Outcome {
         message: replaced.and_then(|old| loss(old, bytes)),
         data: json!({ "path": file.rel.to_string(), "bytesWritten": bytes.len() }),

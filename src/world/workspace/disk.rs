@@ -17,19 +17,19 @@ use cap_std::fs::{
     Dir, File, FileType, Metadata, MetadataExt, OpenOptions, OpenOptionsExt, Permissions,
     PermissionsExt,
 };
-use cap_tempfile::TempFile;
 use rustix::fs::{AtFlags, RenameFlags};
 
 use super::entry::{io_error, last, rename_at, show, stamp, unused_name};
 use super::flush::Flush;
-use super::own::{Concern, Id, Own, PlaceIds, id};
+use super::new_file::NewFile;
+use super::own::{Concern, Id, ItselfId, Own, PlaceIds, id};
 use super::removal::{Removal, check_tree};
 use super::replace::{put_new, replace_any, replace_expected};
 use super::walk::{StepKind, walk};
 use super::{FileContent, FileKind, FsError, ProjectFiles, ResolvedPath, SeenPlace};
 use crate::policy::paths::{Access, Paths};
 use crate::reply::path::{RelPath, Spellings, is_git};
-use crate::world::attributes::{self, Regrouped};
+use crate::world::attributes::{self, Regrouped, Rights};
 use crate::world::folder::{FolderError, OpenFolder, if_there, open_below};
 use crate::world::scarce;
 use crate::world::syntax::Syntax;
@@ -193,17 +193,17 @@ impl Disk {
 
     /// The content of a file, whatever a task may do with it and however large its files may be.
     pub(super) fn content(&self, place: &ResolvedPath) -> Result<FileContent, FsError> {
-        self.read_up_to(place, LARGEST, open_sole)
+        self.read_up_to(place, LARGEST, sole)
     }
 
     /// The content of a file that is not too large, for changing it.
     pub(super) fn sized(&self, place: &ResolvedPath) -> Result<FileContent, FsError> {
-        self.read_up_to(place, self.limits.largest, open_sole)
+        self.read_up_to(place, self.limits.largest, sole)
     }
 
     /// The same for no more than showing it: it may have other names too, as in pnpm's `node_modules`.
     pub(super) fn shown(&self, place: &ResolvedPath) -> Result<FileContent, FsError> {
-        self.read_up_to(place, self.limits.largest, open_regular)
+        self.read_up_to(place, self.limits.largest, |_, _| Ok(()))
     }
 
     /// Begins to write to the disk what was changed: nothing more may be changed for a while.
@@ -273,14 +273,24 @@ impl Disk {
 
     /// Goes to a place as far as it exists, without following any link. Refused where it belongs to clada.
     pub(super) fn way(&self, place: &ResolvedPath) -> Result<WalkedPath, FsError> {
-        let way = self.walked(place)?;
+        self.way_seen(place, |dir, name| dir.symlink_metadata(name))
+    }
+
+    /// The same, with what is at the place seen like this.
+    fn way_seen(
+        &self,
+        place: &ResolvedPath,
+        see: impl FnOnce(&Dir, &OsStr) -> io::Result<Metadata>,
+    ) -> Result<WalkedPath, FsError> {
+        let way = self.walked(place, see)?;
         let concern = self.own.concerns(&PlaceIds {
             path: &place.0,
             above: &way.above,
-            itself: way
-                .itself
-                .as_ref()
-                .map(|found| (id(found), found.is_dir() || found.is_symlink())),
+            itself: way.itself.as_ref().map(|found| ItselfId {
+                id: id(found),
+                may_hold: found.is_dir() || found.is_symlink(),
+                is_sole: found.nlink() == 1,
+            }),
             missing: if way.itself.is_some() {
                 &[]
             } else {
@@ -295,7 +305,11 @@ impl Disk {
     }
 
     /// The same without asking whether it belongs to clada.
-    fn walked(&self, place: &ResolvedPath) -> Result<WalkedPath, FsError> {
+    fn walked(
+        &self,
+        place: &ResolvedPath,
+        see: impl FnOnce(&Dir, &OsStr) -> io::Result<Metadata>,
+    ) -> Result<WalkedPath, FsError> {
         let open = |e| io_error("open the folder of", place, e);
         let mut names: Vec<OsString> = place.0.iter().map(OsString::from).collect();
         names.reverse();
@@ -311,8 +325,9 @@ impl Disk {
             above.push(id(&dir.dir_metadata().map_err(open)?));
         }
         let itself = match names.as_slice() {
-            [name] => if_there(dir.symlink_metadata(name))
-                .map_err(|error| io_error("look at", place, error))?,
+            [name] => {
+                if_there(see(&dir, name)).map_err(|error| io_error("look at", place, error))?
+            }
             _ => None,
         };
         names.reverse();
@@ -376,15 +391,31 @@ impl Disk {
         }
     }
 
-    /// The content of a file that has no more bytes than this.
+    /// The content of a file that has no more bytes than this; `check` says whether it may be read.
     fn read_up_to(
         &self,
         place: &ResolvedPath,
         limit: u64,
-        open: impl Fn(&Dir, &OsStr, &ResolvedPath) -> Result<(File, Metadata), FsError>,
+        check: impl Fn(&Metadata, &ResolvedPath) -> Result<(), FsError>,
     ) -> Result<FileContent, FsError> {
-        let (dir, _) = self.way_to_existing(place)?;
-        let (file, found) = open(&dir, last(place)?, place)?;
+        // It is opened first and then looked at, so that nothing else can come in its place between.
+        let mut opened = None;
+        let way = self.way_seen(place, |dir, name| {
+            let Ok(file) = open_for_reading(dir, name) else {
+                return dir.symlink_metadata(name);
+            };
+            let found = file.metadata();
+            opened = Some(file);
+            found
+        })?;
+        let found = way.itself.ok_or_else(|| FsError::NotFound(show(place)))?;
+        let Some(file) = opened else {
+            // Says why. What came there since has passed no guard.
+            open_regular(&way.dir, last(place)?, place)?;
+            return Err(FsError::Changed(show(place)));
+        };
+        regular(&found, place)?;
+        check(&found, place)?;
         let stamp = stamp(&found);
         if stamp.size > limit {
             return Err(too_large(place, stamp.size, limit, true));
@@ -402,23 +433,42 @@ impl Disk {
         Ok(FileContent { bytes, stamp })
     }
 
+    /// Writes a file where a task may do that, and keeps account of it.
+    fn write_for_task(
+        &mut self,
+        place: &ResolvedPath,
+        parts: &[&[u8]],
+        replaces: Replaces<'_>,
+    ) -> Result<(), FsError> {
+        self.allowed(Access::Write, place)?;
+        self.check_size(place, parts)?;
+        let regrouped = self.write_file(place, parts, replaces, None)?;
+        let regrouped = regrouped.map(|group| (place.clone(), group));
+        self.regrouped.extend(regrouped);
+        self.written.insert(place.0.clone());
+        Ok(())
+    }
+
     /// Writes a file as [`ProjectFiles::write`] does, and returns its group if that could not be kept; `runs` says whether it may be
     /// executed, where that is known.
     pub(super) fn write_file(
         &mut self,
         place: &ResolvedPath,
         parts: &[&[u8]],
-        expected: Option<&FileContent>,
+        replaces: Replaces<'_>,
         runs: Option<bool>,
     ) -> Result<Option<Regrouped>, FsError> {
         let fail = |action| move |e| io_error(action, place, e);
         let mut is_new = false;
-        let (dir, made) = match expected {
+        let (dir, made) = match replaces {
             // It passed the guard when it was read, and is found below to be that very file.
-            Some(_) => (self.folder_of_expected(place)?, MadeDirs(Vec::new())),
-            None => {
+            Replaces::Only(_) => (self.folder_of_expected(place)?, MadeDirs(Vec::new())),
+            Replaces::Anything | Replaces::Nothing => {
                 let way = self.way(place)?;
                 is_new = way.itself.is_none();
+                if !is_new && matches!(replaces, Replaces::Nothing) {
+                    return Err(FsError::Changed(show(place)));
+                }
                 way.made(place)?
             }
         };
@@ -427,37 +477,44 @@ impl Disk {
         } else {
             replaceable(&dir, place)?
         };
-        // Nameless until it is whole, so that clada leaves nothing behind when it is killed here. (A file with a name
-        // from the start made 200 edits 8 % faster.)
-        let mut new = TempFile::new(&dir).map_err(fail("write in the folder of"))?;
         let found = old.as_ref().map(|(_, found)| found);
-        fill(new.as_file_mut(), parts, found).map_err(fail("write"))?;
+        let new = NewFile::new(&dir, found).map_err(fail("write in the folder of"))?;
+        fill(new.file(), parts).map_err(fail("write"))?;
         let mut regrouped = None;
-        if let Some((old, _)) = &old {
-            let kept = attributes::copy(old, new.as_file());
+        if let Some((old, found)) = &old {
+            let (was, is) = (rights(found), rights(new.found()));
+            let kept = attributes::copy_known(old, was, new.file(), is);
             regrouped = kept.map_err(|error| FsError::Attributes {
                 path: show(place),
                 error,
             })?;
         }
         if let Some(runs) = runs {
-            let_run(new.as_file(), runs).map_err(fail("write"))?;
+            let_run(new.file(), runs).map_err(fail("write"))?;
         }
-        // Where no further file can be opened, the system begins by itself, later.
-        let written = new.as_file().try_clone().ok();
-        match expected {
-            None if old.is_none() => put_new(&dir, new, place)?,
-            None => replace_any(&dir, new, last(place)?).map_err(fail("write"))?,
-            Some(expected) => replace_expected(&dir, new, old, expected, place)?,
-        }
+        let new = match replaces {
+            Replaces::Only(expected) => replace_expected(&dir, new, old.as_ref(), expected, place)?,
+            Replaces::Anything if old.is_some() => {
+                replace_any(&dir, new, last(place)?).map_err(fail("write"))?
+            }
+            Replaces::Anything | Replaces::Nothing => put_new(&dir, new, place)?,
+        };
         drop(dir);
         made.keep();
         let size = parts.iter().map(|part| part.len() as u64).sum();
-        if let Some(written) = written {
-            self.flush.begin(written.into_std(), size);
-        }
+        let old = old.map(|(old, _)| old.into_std());
+        self.flush.begin(new.into_std(), old, size);
         Ok(regrouped)
     }
+}
+
+/// The things that a write may replace.
+#[derive(Clone, Copy)]
+pub(super) enum Replaces<'c> {
+    Nothing,
+    Anything,
+    /// The file that was read, as it was then.
+    Only(&'c FileContent),
 }
 
 /// The part of the path to a place that exists.
@@ -493,14 +550,15 @@ impl WalkedPath {
 /// Opens the file at a place, if there is one; it must be a regular one that may be replaced.
 fn replaceable(dir: &Dir, place: &ResolvedPath) -> Result<Option<(File, Metadata)>, FsError> {
     let name = last(place)?;
-    let file = match open_sole(dir, name, place) {
+    let (file, found) = match open_regular(dir, name, place) {
         Err(FsError::NotFound(_)) => return Ok(None),
         opened => opened?,
     };
+    sole(&found, place)?;
     if rustix::fs::accessat(dir, name, rustix::fs::Access::WRITE_OK, AtFlags::EACCESS).is_err() {
         return Err(FsError::ReadOnly(show(place)));
     }
-    Ok(Some(file))
+    Ok(Some((file, found)))
 }
 
 impl ProjectFiles for Disk {
@@ -548,13 +606,16 @@ impl ProjectFiles for Disk {
         parts: &[&[u8]],
         expected: Option<&FileContent>,
     ) -> Result<(), FsError> {
-        self.allowed(Access::Write, place)?;
-        self.check_size(place, parts)?;
-        let regrouped = self.write_file(place, parts, expected, None)?;
-        let regrouped = regrouped.map(|group| (place.clone(), group));
-        self.regrouped.extend(regrouped);
-        self.written.insert(place.0.clone());
-        Ok(())
+        let replaces = expected.map_or(Replaces::Anything, Replaces::Only);
+        self.write_for_task(place, parts, replaces)
+    }
+
+    fn write_new(&mut self, place: &ResolvedPath, parts: &[&[u8]]) -> Result<(), FsError> {
+        let written = self.write_for_task(place, parts, Replaces::Nothing);
+        written.map_err(|error| match error {
+            FsError::Changed(path) => FsError::Exists(path),
+            error => error,
+        })
     }
 
     fn remove(&mut self, place: &ResolvedPath) -> Result<(), FsError> {
@@ -696,19 +757,21 @@ fn too_large(place: &ResolvedPath, size: u64, limit: u64, is_there: bool) -> FsE
     }
 }
 
-/// Writes the parts into a new file, which nobody shall read who may not read the old one.
-fn fill(file: &mut File, parts: &[&[u8]], old: Option<&Metadata>) -> io::Result<()> {
-    if let Some(old) = old {
-        let mode = file.metadata()?.mode();
-        // Until it has the old one's mode.
-        if mode & 0o077 & !old.mode() != 0 {
-            file.set_permissions(Permissions::from_mode(0o600))?;
-        }
-    }
+/// Writes the parts into a new file.
+fn fill(file: &File, parts: &[&[u8]]) -> io::Result<()> {
     // One system call for a file of usual size: its parts are a few lines and what is around them.
-    let mut file = BufWriter::with_capacity(64 * 1024, file);
+    let size: usize = parts.iter().map(|part| part.len()).sum();
+    let mut file = BufWriter::with_capacity(size.min(64 * 1024) + 1, file);
     parts.iter().try_for_each(|part| file.write_all(part))?;
     file.flush()
+}
+
+fn rights(found: &Metadata) -> Rights {
+    Rights {
+        owner: found.uid(),
+        group: found.gid(),
+        mode: found.mode(),
+    }
 }
 
 /// Makes a file one that may be executed, or none.
@@ -751,18 +814,23 @@ pub(super) fn open_regular(
         },
     })?;
     let found = file.metadata().map_err(|e| io_error("read", place, e))?;
+    regular(&found, place)?;
+    Ok((file, found))
+}
+
+/// Refuses what is no regular file.
+fn regular(found: &Metadata, place: &ResolvedPath) -> Result<(), FsError> {
     match kind(found.file_type()) {
         FileKind::Dir => Err(FsError::IsAFolder(show(place))),
         FileKind::Link | FileKind::Other => Err(FsError::NotAFile(show(place))),
-        FileKind::File => Ok((file, found)),
+        FileKind::File => Ok(()),
     }
 }
 
-/// The same of one that has no other name: what is done to it is done to nothing else.
-fn open_sole(dir: &Dir, name: &OsStr, place: &ResolvedPath) -> Result<(File, Metadata), FsError> {
-    let (file, found) = open_regular(dir, name, place)?;
+/// Refuses what has another name: what is done to it would be done to something else.
+fn sole(found: &Metadata, place: &ResolvedPath) -> Result<(), FsError> {
     match found.nlink() {
-        0 | 1 => Ok((file, found)),
+        0 | 1 => Ok(()),
         links => Err(FsError::HardLinks {
             path: show(place),
             links,

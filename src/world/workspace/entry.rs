@@ -83,6 +83,6 @@ pub(super) fn unused_name(
 }
 
 /// A name beside a file that belongs to nobody.
-pub(super) fn aside_name(what: &str, number: u64) -> OsString {
+fn aside_name(what: &str, number: u64) -> OsString {
     format!(".clada-{what}-{}-{number}", std::process::id()).into()
 }

@@ -6,6 +6,7 @@
 mod disk;
 mod entry;
 mod flush;
+mod new_file;
 mod own;
 mod preview;
 mod put;
@@ -157,6 +158,13 @@ pub trait ProjectFiles {
         parts: &[&[u8]],
         expected: Option<&FileContent>,
     ) -> Result<(), FsError>;
+
+    /// Creates a file with its parent folders where nothing is.
+    ///
+    /// # Errors
+    /// [`FsError::Exists`] where something is, also if it came at this moment; for a place that is clada's own; for more than a
+    /// file may have.
+    fn write_new(&mut self, place: &ResolvedPath, parts: &[&[u8]]) -> Result<(), FsError>;
 
     /// Deletes a file, a link, or a folder with all that is in it.
     ///

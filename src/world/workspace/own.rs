@@ -15,12 +15,14 @@ use crate::world::locked::locked;
 /// Device and inode.
 pub(super) type Id = (u64, u64);
 
-/// The time for which the identity of a folder counts once it was found.
+/// The time for which the identities that were found count, as long as they refuse nothing.
 const FRESH: Duration = Duration::from_millis(5);
 
 /// The places that no task may touch.
 pub(super) struct Own {
     places: Vec<PathBuf>,
+    /// Their last names.
+    names: Vec<OsString>,
     /// The root and the folders that it is in.
     above: Vec<Id>,
     found: Mutex<Option<FoundIds>>,
@@ -39,7 +41,6 @@ struct OwnIds {
     link: Option<Id>,
     /// That of what is there when a link is followed.
     target: Option<Id>,
-    is_folder: bool,
 }
 
 /// The identities of what exists on the way to a place.
@@ -48,10 +49,19 @@ pub(super) struct PlaceIds<'w> {
     pub(super) path: &'w Path,
     /// The folders from the root to it, as far as they exist.
     pub(super) above: &'w [Id],
-    /// The identity of what is at the place, and true if something may be in it: in a folder, or a link to one.
-    pub(super) itself: Option<(Id, bool)>,
+    pub(super) itself: Option<ItselfId>,
     /// The names below the last of these that do not exist.
     pub(super) missing: &'w [OsString],
+}
+
+/// The identity of what is at a place.
+#[derive(Clone, Copy)]
+pub(super) struct ItselfId {
+    pub(super) id: Id,
+    /// Something may be in it: it is a folder, or a link to one.
+    pub(super) may_hold: bool,
+    /// It has no other name.
+    pub(super) is_sole: bool,
 }
 
 /// The relation of a place to what is clada's.
@@ -67,6 +77,7 @@ impl Own {
         places.dedup();
         let above = root.ancestors().filter_map(followed).collect();
         Self {
+            names: last_names(&places),
             places,
             above,
             found: Mutex::default(),
@@ -78,6 +89,7 @@ impl Own {
         self.places.extend_from_slice(places);
         self.places.sort();
         self.places.dedup();
+        self.names = last_names(&self.places);
         *locked(&self.found) = None;
     }
 
@@ -87,48 +99,65 @@ impl Own {
         targets.flatten().collect()
     }
 
-    /// The identities of all, found at this moment or not long ago.
-    fn compared(&self, with: &PlaceIds<'_>) -> Vec<OwnIds> {
-        let mut found = locked(&self.found);
-        let known = found.take().filter(|known| known.at.elapsed() < FRESH);
-        let now = match known {
-            Some(mut known) => {
-                for (own, ids) in self.places.iter().zip(&mut known.ids) {
-                    if !ids.still_count(own, with) {
-                        *ids = OwnIds::of(own);
-                    }
-                }
-                known
-            }
-            None => FoundIds {
-                at: Instant::now(),
-                ids: self.places.iter().map(|own| OwnIds::of(own)).collect(),
-            },
+    /// Tells if a place is clada's, is in a folder of clada's, or holds something of clada's. What is refused is refused by
+    /// what is there at this moment.
+    pub(super) fn concerns(&self, found: &PlaceIds<'_>) -> Option<Concern> {
+        let mut known = locked(&self.found);
+        let is_known =
+            |known: &FoundIds| known.at.elapsed() < FRESH && self.may_count(known, found);
+        if let Some(known) = known.as_ref().filter(|known| is_known(known))
+            && self.compared(&known.ids, found).is_none()
+        {
+            return None;
+        }
+        let now = FoundIds {
+            at: Instant::now(),
+            ids: self.places.iter().map(|own| OwnIds::of(own)).collect(),
         };
-        let ids = now.ids.clone();
-        *found = Some(now);
-        ids
+        let concern = self.compared(&now.ids, found);
+        *known = Some(now);
+        concern
     }
 
-    /// Tells if a place is clada's, is in a folder of clada's, or holds something of clada's.
-    pub(super) fn concerns(&self, found: &PlaceIds<'_>) -> Option<Concern> {
-        let ids = self.compared(found);
+    /// Tells if identities that were found a moment ago tell enough of a place.
+    ///
+    /// An editor puts another file in the place of the notes at each save, so an identity is soon that of nothing. But a file with one
+    /// name can only be one of clada's that has the same name, unless that is a link. What a new file could be in are folders, and what
+    /// makes one anew is slow.
+    fn may_count(&self, known: &FoundIds, found: &PlaceIds<'_>) -> bool {
+        let is_link = |ids: &OwnIds| ids.link != ids.target;
+        let is_plain = |itself: ItselfId| itself.is_sole && !itself.may_hold;
+        // In any letter case, as the file system may not tell them apart; what else it may not tell apart is beyond ASCII.
+        let is_named = |name: &OsStr| {
+            let mut names = self.names.iter();
+            !name.is_ascii() || names.any(|own| own.eq_ignore_ascii_case(name))
+        };
+        found.itself.is_none_or(is_plain)
+            && !known.ids.iter().any(is_link)
+            && self.names.iter().all(|name| name.is_ascii())
+            && !found.path.iter().any(is_named)
+    }
+
+    /// The same as [`Self::concerns`], by the identities of the places in their order.
+    fn compared(&self, ids: &[OwnIds], found: &PlaceIds<'_>) -> Option<Concern> {
         self.places.iter().zip(ids).find_map(|(own, ids)| {
-            let OwnIds {
-                link, target: id, ..
-            } = ids;
+            let OwnIds { link, target: id } = *ids;
             let same = |other: &Id| id.as_ref() == Some(other);
             if found.above.iter().chain(&self.above).any(same)
                 || found
                     .itself
-                    .is_some_and(|(itself, _)| same(&itself) || link == Some(itself))
+                    .is_some_and(|itself| same(&itself.id) || link == Some(itself.id))
                 || id.is_none() && will_be(own, found)
             {
                 return Some(Concern::Is);
             }
-            let (itself, may_hold) = found.itself?;
+            let ItselfId {
+                id: itself,
+                may_hold,
+                ..
+            } = found.itself?;
             let holds = |holder: &Path| {
-                let OwnIds { link, target, .. } = OwnIds::of(holder);
+                let OwnIds { link, target } = OwnIds::of(holder);
                 target == Some(itself) || link == Some(itself)
             };
             // What is a link is held by the folders of its target as well.
@@ -144,6 +173,11 @@ impl Own {
             (may_hold && holders.any(holds)).then_some(Concern::Holds)
         })
     }
+}
+
+fn last_names(places: &[PathBuf]) -> Vec<OsString> {
+    let names = places.iter().filter_map(|place| place.file_name());
+    names.map(OsStr::to_owned).collect()
 }
 
 /// True if creating what is found missing would create clada's, or what is above or below it. In any letter case, as
@@ -189,32 +223,15 @@ impl OwnIds {
             return Self {
                 link: None,
                 target: None,
-                is_folder: false,
             };
         };
         let link = Some(id_of(&found));
         if !found.is_symlink() {
-            return Self {
-                link,
-                target: link,
-                is_folder: found.is_dir(),
-            };
+            return Self { link, target: link };
         }
         Self {
             link,
             target: followed(path),
-            is_folder: false,
-        }
-    }
-
-    /// Tells if a place of clada need not be looked at again. What a new file could be in are folders alone, and what makes one anew is
-    /// slow; but an editor puts another file in the place of the notes at each save. A file of the same name is looked at in any case.
-    fn still_count(&self, own: &Path, with: &PlaceIds<'_>) -> bool {
-        let name = own.file_name().unwrap_or_default();
-        let is_named = || with.path.iter().any(|it| it.eq_ignore_ascii_case(name));
-        match with.itself {
-            None => !is_named(),
-            Some((_, may_hold)) => self.is_folder && !may_hold && !is_named(),
         }
     }
 }
@@ -223,33 +240,80 @@ impl OwnIds {
 mod tests {
     use super::*;
 
-    #[test]
-    fn what_came_in_the_place_of_cladas_file_is_known_at_once() {
+    /// A folder with the notes in it, and what is clada's there.
+    fn with_notes() -> (tempfile::TempDir, PathBuf, Own) {
         let dir = tempfile::tempdir().unwrap();
         let top = dir.path().canonicalize().unwrap();
+        fs::write(top.join("notes.md"), "text").unwrap();
+        let places = vec![top.join("notes.md"), top.join("later")];
+        let own = Own::new(places, &top.join("root"));
+        (dir, top, own)
+    }
+
+    fn concern(own: &Own, path: &str, above: &[Id], itself: Option<Id>) -> Option<Concern> {
+        own.concerns(&PlaceIds {
+            path: Path::new(path),
+            above,
+            itself: itself.map(|id| ItselfId {
+                id,
+                may_hold: false,
+                is_sole: true,
+            }),
+            missing: &[],
+        })
+    }
+
+    fn identity(path: &Path) -> Id {
+        followed(path).unwrap()
+    }
+
+    #[test]
+    fn what_came_in_the_place_of_cladas_file_is_known_at_once() {
+        let (_dir, top, own) = with_notes();
         let (notes, saved) = (top.join("notes.md"), top.join("saved"));
-        let own = Own::new(vec![notes.clone(), top.join("later")], &top.join("root"));
-        let concern = |path: &str, above: &[Id], itself| {
-            own.concerns(&PlaceIds {
-                path: Path::new(path),
-                above,
-                itself,
-                missing: &[],
-            })
-        };
         for _ in 0..20 {
             fs::write(&saved, "text").unwrap();
-            let other = id_of(&metadata(&saved).unwrap());
-            assert_eq!(concern("a", &[], Some((other, false))), None);
+            let other = identity(&saved);
+            assert_eq!(concern(&own, "Notes.md", &[], Some(other)), None);
             fs::rename(&saved, &notes).unwrap();
-            assert_eq!(
-                concern("a", &[], Some((other, false))),
-                Some(Concern::Is),
-                "by its identity alone"
-            );
+            let now = concern(&own, "Notes.md", &[], Some(other));
+            assert_eq!(now, Some(Concern::Is), "a name in another letter case");
         }
+        let alias = concern(&own, "NOTES~1.MD", &[], Some(identity(&notes)));
+        assert_eq!(alias, Some(Concern::Is), "by its identity alone");
         fs::create_dir(top.join("later")).unwrap();
-        let later = id_of(&metadata(top.join("later")).unwrap());
-        assert_eq!(concern("Later/new", &[later], None), Some(Concern::Is));
+        let later = identity(&top.join("later"));
+        assert_eq!(
+            concern(&own, "Later/new", &[later], None),
+            Some(Concern::Is)
+        );
+    }
+
+    #[test]
+    fn the_target_of_a_link_is_known_at_once() {
+        let (_dir, top, own) = with_notes();
+        let (notes, other) = (top.join("notes.md"), top.join("other.md"));
+        fs::remove_file(&notes).unwrap();
+        std::os::unix::fs::symlink(&other, &notes).unwrap();
+        for _ in 0..20 {
+            fs::write(top.join("saved"), "text").unwrap();
+            fs::rename(top.join("saved"), &other).unwrap();
+            let target = concern(&own, "other.md", &[], Some(identity(&other)));
+            assert_eq!(target, Some(Concern::Is));
+        }
+    }
+
+    #[test]
+    fn what_has_the_number_of_an_older_file_of_cladas_is_not_cladas() {
+        let (_dir, top, own) = with_notes();
+        let (notes, saved) = (top.join("notes.md"), top.join("saved"));
+        for _ in 0..20 {
+            let before = identity(&notes);
+            assert_eq!(concern(&own, "a", &[], None), None, "all are looked at");
+            fs::write(&saved, "text").unwrap();
+            fs::rename(&saved, &notes).unwrap();
+            assert_eq!(concern(&own, "a/new", &[before], None), None, "a folder");
+            assert_eq!(concern(&own, "b", &[], Some(before)), None, "a file");
+        }
     }
 }

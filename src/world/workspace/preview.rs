@@ -140,6 +140,13 @@ impl ProjectFiles for Preview<'_> {
         self.put(place, PreviewNode::File(parts.concat()))
     }
 
+    fn write_new(&mut self, place: &ResolvedPath, parts: &[&[u8]]) -> Result<(), FsError> {
+        if self.kind(place)?.is_some() {
+            return Err(FsError::Exists(show(place)));
+        }
+        self.write(place, parts, None)
+    }
+
     fn remove(&mut self, place: &ResolvedPath) -> Result<(), FsError> {
         self.take_away(place, None)
     }

@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use cap_std::fs::MetadataExt;
 use rustix::fs::RenameFlags;
 
-use super::disk::{Disk, kind};
+use super::disk::{Disk, Replaces, kind};
 use super::entry::{io_error, last, rename_at, show, unused_name};
 use super::{FileKind, FsError, ProjectFiles, ResolvedPath};
 use crate::reply::path::is_git;
@@ -73,7 +73,8 @@ impl Disk {
                     Some(FileOrLink::Link(_)) => self.remove_file(&place).map(|()| None)?,
                     None => None,
                 };
-                self.write_file(&place, &[bytes], content.as_ref(), Some(*runs))?;
+                let replaces = content.as_ref().map_or(Replaces::Anything, Replaces::Only);
+                self.write_file(&place, &[bytes], replaces, Some(*runs))?;
             }
             Some(FileOrLink::Link(target)) => self.put_link(&place, target, expected.is_some())?,
         }

@@ -2,53 +2,52 @@
 
 use std::ffi::OsStr;
 use std::io;
-use std::os::fd::AsRawFd;
 
 use cap_std::fs::{Dir, File, Metadata};
-use cap_tempfile::TempFile;
-use rustix::fs::{AtFlags, CWD, RenameFlags, linkat};
+use rustix::fs::RenameFlags;
 use rustix::io::Errno;
 
-use super::entry::{aside_name, io_error, last, rename_at, show, stamp};
+use super::entry::{io_error, last, rename_at, show, stamp};
+use super::new_file::NewFile;
 use super::own::{Id, id};
 use super::{FileContent, FsError, ResolvedPath};
 use crate::world::compare::holds;
 
-/// Puts a new file in the place of the expected one, which is open as `old` and was like that then.
+/// Puts a new file in the place of the expected one, which is open as `old` and was like that then. Returns the new one.
 ///
 /// It is compared when it is out of the way: a save of somebody else until the exchange goes back to its name. Measured
 /// with two programs that edit one file without pause: of their edits, one in four was lost where it was compared before
 /// only, which is the least to do on any file system and all there is where two names cannot be exchanged.
 pub(super) fn replace_expected(
     dir: &Dir,
-    new: TempFile<'_>,
-    old: Option<(File, Metadata)>,
+    new: NewFile<'_>,
+    old: Option<&(File, Metadata)>,
     expected: &FileContent,
     place: &ResolvedPath,
-) -> Result<(), FsError> {
+) -> Result<File, FsError> {
     let name = last(place)?;
     let fail = |e| io_error("write", place, e);
     let changed = || FsError::Changed(show(place));
     let (old, found) = old.ok_or_else(changed)?;
     // Before anything is moved; that the name and the handle are of one file is what `is_still` counts on.
     let there = dir.symlink_metadata(name).map_err(|_| changed())?;
-    if [&there, &found].map(stamp) != [expected.stamp; 2] {
+    if [&there, found].map(stamp) != [expected.stamp; 2] {
         return Err(changed());
     }
-    let check = |name: &OsStr| match is_still(dir, name, &old, expected) {
+    let check = |name: &OsStr| match is_still(dir, name, old, expected) {
         Ok(true) => Ok(()),
         Ok(false) => Err(changed()),
         Err(error) => Err(io_error("read", place, error)),
     };
-    let ours = id(&new.as_file().metadata().map_err(fail)?);
-    let aside = aside_name("new", ours.1);
-    give_name(new, dir, &aside).map_err(fail)?;
+    let ours = id(new.found());
+    let (new, aside) = new.put_aside().map_err(fail)?;
     let result = match rename_at(dir, &aside, dir, name, RenameFlags::EXCHANGE) {
         // A file system that cannot, or the file is gone.
         Err(_) => {
             return check(name)
                 .and_then(|()| dir.rename(&aside, dir, name).map_err(fail))
-                .inspect_err(|_| drop(dir.remove_file(&aside)));
+                .inspect_err(|_| drop(dir.remove_file(&aside)))
+                .map(|()| new);
         }
         Ok(()) => check(&aside),
     };
@@ -59,17 +58,17 @@ pub(super) fn replace_expected(
     {
         dir.remove_file(&aside).map_err(fail)?;
     }
-    result
+    result.map(|()| new)
 }
 
-/// Puts a new file where nothing was a moment ago.
+/// Puts a new file where nothing was a moment ago. Returns it.
 ///
 /// # Errors
 /// Where somebody put something there since: it stays.
-pub(super) fn put_new(dir: &Dir, new: TempFile<'_>, place: &ResolvedPath) -> Result<(), FsError> {
+pub(super) fn put_new(dir: &Dir, new: NewFile<'_>, place: &ResolvedPath) -> Result<File, FsError> {
     let name = last(place)?;
-    match link(&new, dir, name) {
-        Ok(()) => Ok(()),
+    match new.link(name) {
+        Ok(()) => Ok(new.linked()),
         Err(Errno::EXIST) => Err(FsError::Changed(show(place))),
         // A system without it, or a file system without nameless files.
         Err(_) => match move_in(dir, new, name, RenameFlags::NOREPLACE) {
@@ -81,45 +80,17 @@ pub(super) fn put_new(dir: &Dir, new: TempFile<'_>, place: &ResolvedPath) -> Res
     }
 }
 
-/// Puts a new file in the place of whatever is there, or of nothing.
-pub(super) fn replace_any(dir: &Dir, new: TempFile<'_>, name: &OsStr) -> io::Result<()> {
+/// Puts a new file in the place of whatever is there, or of nothing. Returns it.
+pub(super) fn replace_any(dir: &Dir, new: NewFile<'_>, name: &OsStr) -> io::Result<File> {
     move_in(dir, new, name, RenameFlags::empty())
 }
 
-/// Gives a new file a name of clada's, not one of `TempFile`'s: should clada be killed here, that is known to be nobody's.
-/// Then renames it.
-fn move_in(dir: &Dir, new: TempFile<'_>, name: &OsStr, flags: RenameFlags) -> io::Result<()> {
-    let aside = aside_name("new", id(&new.as_file().metadata()?).1);
-    give_name(new, dir, &aside)?;
+/// Renames a new file from the name that it has beside others.
+fn move_in(dir: &Dir, new: NewFile<'_>, name: &OsStr, flags: RenameFlags) -> io::Result<File> {
+    let (new, aside) = new.put_aside()?;
     let renamed = rename_at(dir, &aside, dir, name, flags);
-    renamed.inspect_err(|_| drop(dir.remove_file(&aside)))
-}
-
-/// Gives a nameless file a name. At once, where `TempFile` would take a passing name first: that was a tenth of the time of
-/// 200 edits.
-fn give_name(new: TempFile<'_>, dir: &Dir, name: &OsStr) -> io::Result<()> {
-    match link(&new, dir, name) {
-        Ok(()) => Ok(()),
-        // A system without it, or a file system without nameless files.
-        Err(_) => new.replace(name),
-    }
-}
-
-/// Gives a nameless file a name that nothing has. One that has a name would have two for a moment, and keep them if clada
-/// were killed then.
-fn link(new: &TempFile<'_>, dir: &Dir, name: &OsStr) -> Result<(), Errno> {
-    let file = new.as_file();
-    if rustix::fs::fstat(file)?.st_nlink > 0 {
-        return Err(Errno::NOTSUP);
-    }
-    #[cfg(target_os = "linux")]
-    match linkat(file, "", dir, name, AtFlags::EMPTY_PATH) {
-        // Older systems allow that to root alone.
-        Err(Errno::NOENT) => {}
-        linked => return linked,
-    }
-    let path = format!("/proc/self/fd/{}", file.as_raw_fd());
-    linkat(CWD, path, dir, name, AtFlags::SYMLINK_FOLLOW)
+    renamed.inspect_err(|_| drop(dir.remove_file(&aside)))?;
+    Ok(new)
 }
 
 /// Exchanges what was found to be somebody's with ours at its name. What comes to light there may be newer than what was
@@ -158,8 +129,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let dir = Dir::open_ambient_dir(folder.path(), cap_std::ambient_authority()).expect("it");
         let put = |name: &str, text: &str| {
-            let mut new = TempFile::new(&dir).expect("a file");
-            new.write_all(text.as_bytes()).expect("write");
+            let new = NewFile::new(&dir, None).expect("a file");
+            new.file().write_all(text.as_bytes()).expect("write");
             put_new(&dir, new, &ResolvedPath(name.into()))
         };
         let names = || dir.entries().expect("names").count();
@@ -170,23 +141,12 @@ mod tests {
         assert_eq!(names(), 1);
 
         // Where a file cannot be linked.
-        let mut new = TempFile::new(&dir).expect("a file");
-        new.write_all(b"third\n").expect("write");
+        let new = NewFile::new(&dir, None).expect("a file");
+        new.file().write_all(b"third\n").expect("write");
         let moved = move_in(&dir, new, OsStr::new("a.txt"), RenameFlags::NOREPLACE);
         let error = moved.expect_err("something is there");
         assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
         assert_eq!(dir.read_to_string("a.txt").expect("read"), "first\n");
         assert_eq!(names(), 1);
-    }
-
-    #[test]
-    fn a_file_never_has_two_names() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let dir = Dir::open_ambient_dir(folder.path(), cap_std::ambient_authority()).expect("it");
-        let new = TempFile::new(&dir).expect("a file");
-        if link(&new, &dir, OsStr::new("one")).is_ok() {
-            assert_eq!(link(&new, &dir, OsStr::new("two")), Err(Errno::NOTSUP));
-            assert!(!dir.exists("two"));
-        }
     }
 }

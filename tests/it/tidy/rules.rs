@@ -46,11 +46,10 @@ const OUTSIDE: [&str; 9] = [
 ];
 
 /// A crate that stands for an outside thing, and the part of the source that may know it; two parts where both need it.
-const HOMES: [(&str, &str); 40] = [
+const HOMES: [(&str, &str); 39] = [
     ("arboard", "world/clipboard"),
     ("cap_fs_ext", "world/workspace/"),
     ("cap_std", "world/workspace/"),
-    ("cap_tempfile", "world/workspace/"),
     ("clap", "cli"),
     ("clap_complete", "cli"),
     ("clap_mangen", "cli/pages"),
