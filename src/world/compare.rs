@@ -15,13 +15,12 @@ pub fn holds(file: impl AsFd, expected: &[u8]) -> io::Result<bool> {
     loop {
         let at = (expected.len() - rest.len()) as u64;
         let length = retry_on_intr(|| pread(&file, &mut piece[..], at))?;
+        if length == 0 {
+            return Ok(rest.is_empty());
+        }
         match rest.strip_prefix(&piece[..length]) {
             Some(after) => rest = after,
             None => return Ok(false),
-        }
-        // What comes short of what was asked for is the end.
-        if length == 0 || rest.is_empty() && length < piece.len() {
-            return Ok(rest.is_empty());
         }
     }
 }

@@ -273,16 +273,7 @@ impl Disk {
 
     /// Goes to a place as far as it exists, without following any link. Refused where it belongs to clada.
     pub(super) fn way(&self, place: &ResolvedPath) -> Result<WalkedPath, FsError> {
-        self.way_seen(place, |dir, name| dir.symlink_metadata(name))
-    }
-
-    /// The same, with what is at the place seen like this.
-    fn way_seen(
-        &self,
-        place: &ResolvedPath,
-        see: impl FnOnce(&Dir, &OsStr) -> io::Result<Metadata>,
-    ) -> Result<WalkedPath, FsError> {
-        let way = self.walked(place, see)?;
+        let way = self.walked(place)?;
         let concern = self.own.concerns(&PlaceIds {
             path: &place.0,
             above: &way.above,
@@ -305,11 +296,7 @@ impl Disk {
     }
 
     /// The same without asking whether it belongs to clada.
-    fn walked(
-        &self,
-        place: &ResolvedPath,
-        see: impl FnOnce(&Dir, &OsStr) -> io::Result<Metadata>,
-    ) -> Result<WalkedPath, FsError> {
+    fn walked(&self, place: &ResolvedPath) -> Result<WalkedPath, FsError> {
         let open = |e| io_error("open the folder of", place, e);
         let mut names: Vec<OsString> = place.0.iter().map(OsString::from).collect();
         names.reverse();
@@ -325,9 +312,8 @@ impl Disk {
             above.push(id(&dir.dir_metadata().map_err(open)?));
         }
         let itself = match names.as_slice() {
-            [name] => {
-                if_there(see(&dir, name)).map_err(|error| io_error("look at", place, error))?
-            }
+            [name] => if_there(dir.symlink_metadata(name))
+                .map_err(|error| io_error("look at", place, error))?,
             _ => None,
         };
         names.reverse();
@@ -398,23 +384,13 @@ impl Disk {
         limit: u64,
         check: impl Fn(&Metadata, &ResolvedPath) -> Result<(), FsError>,
     ) -> Result<FileContent, FsError> {
-        // It is opened first and then looked at, so that nothing else can come in its place between.
-        let mut opened = None;
-        let way = self.way_seen(place, |dir, name| {
-            let Ok(file) = open_for_reading(dir, name) else {
-                return dir.symlink_metadata(name);
-            };
-            let found = file.metadata();
-            opened = Some(file);
-            found
-        })?;
-        let found = way.itself.ok_or_else(|| FsError::NotFound(show(place)))?;
-        let Some(file) = opened else {
-            // Says why. What came there since has passed no guard.
-            open_regular(&way.dir, last(place)?, place)?;
+        // Clada's own files are not even opened: to close one again would end SQLite's locks on it.
+        let (dir, seen) = self.way_to_existing(place)?;
+        let (file, found) = open_regular(&dir, last(place)?, place)?;
+        if id(&found) != id(&seen) {
+            // What came there since has passed no guard.
             return Err(FsError::Changed(show(place)));
-        };
-        regular(&found, place)?;
+        }
         check(&found, place)?;
         let stamp = stamp(&found);
         if stamp.size > limit {
