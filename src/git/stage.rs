@@ -6,6 +6,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
+use std::thread;
 
 use git2::{
     AttrCheckFlags, AttrValue, Config, ErrorClass, ErrorCode, Index, IndexEntry, ObjectType, Oid,
@@ -111,8 +112,12 @@ impl<'s> Staging<'s> {
         let store = self.store;
         let root = &store.root;
         let entries = recorded::entries_below(self.index, root);
-        let folder = IndexFolder::new(root, &entries)?;
-        let differing = self.differing_in(root, &folder)?;
+        let folder = IndexFolder::new(root, &entries);
+        let differing = thread::scope(|scope| {
+            // It is known by the time that it is asked; without a thread, it is found out then.
+            let _ = thread::Builder::new().spawn_scoped(scope, || folder.id());
+            self.differing_in(root, &folder)
+        })?;
         let (mut files, mut untracked) = (differing.tracked, differing.untracked);
         let mut paths = recorded::otherwise(&store.repo, self.base.as_ref(), root, &folder)?;
         let mut late = BTreeSet::new();
@@ -470,7 +475,7 @@ impl<'s> Staging<'s> {
 
     fn differing_below(&mut self, from: &Path, places: &[PathBuf]) -> GitResult<BTreeSet<PathBuf>> {
         let entries = recorded::entries_below(self.index, from);
-        let differing = self.differing_in(from, &IndexFolder::new(from, &entries)?)?;
+        let differing = self.differing_in(from, &IndexFolder::new(from, &entries))?;
         let (store, index) = (self.store, &*self.index);
         let was_tracked = |path: &PathBuf| {
             let name = path.strip_prefix(from).unwrap_or(path);
@@ -495,7 +500,7 @@ impl<'s> Staging<'s> {
                 ..Doubts::default()
             }
         } else {
-            self.walk.doubts(from, folder)
+            self.walk.doubts(folder)
         };
         let repo = &self.store.repo;
         let mut places = doubts.others;
