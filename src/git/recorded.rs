@@ -33,14 +33,47 @@ pub(super) fn is_kept(entry: &IndexEntry) -> bool {
 
 /// The entries at or below `from`, in the order of their paths.
 pub(super) fn entries_below(index: &Index, from: &Path) -> Vec<IndexEntry> {
-    let mut entries: Vec<IndexEntry> = if from.as_os_str().is_empty() {
-        index.iter().collect()
+    let mut entries = Vec::new();
+    if from.as_os_str().is_empty() {
+        entries.reserve_exact(index.len());
+        entries.extend(index.iter());
     } else {
-        look::below(index, from).collect()
-    };
+        entries.extend(look::below(index, from));
+    }
     // Where the file system knows no case, libgit2's order does not either.
     entries.sort_by(|one, other| one.path.cmp(&other.path));
     entries
+}
+
+/// The entries of an index at or below one folder, to be looked at more than once.
+pub(super) struct KnownEntries {
+    entries: Vec<IndexEntry>,
+    /// The name of the folder's tree, once that was asked.
+    id: OnceLock<Oid>,
+}
+
+impl KnownEntries {
+    pub(super) fn of(index: &Index, from: &Path) -> Self {
+        Self {
+            entries: entries_below(index, from),
+            id: OnceLock::new(),
+        }
+    }
+
+    /// The folder; `from` is the same as before.
+    pub(super) fn folder<'e>(&'e self, from: &'e Path) -> IndexFolder<'e> {
+        IndexFolder {
+            id: self.id.clone(),
+            ..IndexFolder::new(from, &self.entries)
+        }
+    }
+
+    /// Keeps the name of the folder's tree for the next time.
+    pub(super) fn keep_id(&self, folder: &IndexFolder<'_>) {
+        if let Some(id) = folder.id.get() {
+            self.id.get_or_init(|| *id);
+        }
+    }
 }
 
 /// A folder as the index has it.

@@ -15,12 +15,13 @@ use git2::{
 
 use super::at::{PathKind, find, is_huge, is_missing, opened};
 use super::error::GitResult;
+use super::index::IndexFile;
 use super::look::{self, WithoutTools};
 use super::recorded::{
     self, ASSUME_UNCHANGED, INTENT_TO_ADD, IndexFolder, LINK, SKIP_WORKTREE, is_gitlink,
 };
 use super::untracked::{self, Looked, UntrackedState};
-use super::walk::{Doubts, IndexWalk, Moment};
+use super::walk::{Doubts, IndexWalk};
 use super::{LeftOff, OffReason, SkipReason, Skipped, SnapshotError, Store};
 
 /// One save's work on the index in memory.
@@ -28,6 +29,7 @@ pub(super) struct Staging<'s> {
     store: &'s Store,
     untracked: &'s mut UntrackedState,
     pub(super) index: &'s mut Index,
+    file: IndexFile,
     /// The comparison with the files, by the settings of the repository.
     walk: IndexWalk<'s>,
     config: Config,
@@ -83,15 +85,16 @@ impl<'s> Staging<'s> {
         untracked: &'s mut UntrackedState,
         index: &'s mut Index,
         base: Option<&Tree<'s>>,
-        written: Moment,
+        file: IndexFile,
     ) -> GitResult<Self> {
         let config = store.repo.config()?.snapshot()?;
         Ok(Self {
-            walk: IndexWalk::by(&config, &store.top, written),
+            walk: IndexWalk::by(&config, &store.top, file.written),
             config,
             store,
             untracked,
             index,
+            file,
             base: base.cloned(),
             contents: OnceCell::new(),
             seen: Gathered::default(),
@@ -111,8 +114,8 @@ impl<'s> Staging<'s> {
     ) -> GitResult<BTreeSet<PathBuf>> {
         let store = self.store;
         let root = &store.root;
-        let entries = recorded::entries_below(self.index, root);
-        let folder = IndexFolder::new(root, &entries);
+        let known = store.known_entries(self.index, &self.file);
+        let folder = known.folder(root);
         let differing = thread::scope(|scope| {
             // It is known by the time that it is asked; without a thread, it is found out then.
             let _ = thread::Builder::new().spawn_scoped(scope, || folder.id());
@@ -120,6 +123,7 @@ impl<'s> Staging<'s> {
         })?;
         let (mut files, mut untracked) = (differing.tracked, differing.untracked);
         let mut paths = recorded::otherwise(&store.repo, self.base.as_ref(), root, &folder)?;
+        known.keep_id(&folder);
         let mut late = BTreeSet::new();
         if splits {
             (self.seen.first, late) = store.staged_tree(self.index, &paths)?;
