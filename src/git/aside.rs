@@ -433,7 +433,7 @@ impl Store {
         let walk = IndexWalk::by(&config, &self.top, walk::written(&self.index_path()));
         let top = Path::new("");
         let entries = recorded::entries_below(&self.index_now()?, top);
-        let doubts = walk.doubts(top, &IndexFolder::new(top, &entries)?);
+        let doubts = walk.doubts(&IndexFolder::new(top, &entries));
         let doubts: HashSet<PathBuf> = doubts.tracked.into_iter().collect();
         let paths = entries.iter().map(look::path_of);
         let compared = paths.map(|path| {

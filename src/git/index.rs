@@ -3,17 +3,20 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use git2::{Commit, Index, Oid, Tree};
 
+use super::at::opened;
 use super::error::GitResult;
 use super::history::{Saved, first_parent, first_parents};
-use super::recorded::INTENT_TO_ADD;
+use super::recorded::{INTENT_TO_ADD, KnownEntries};
 use super::stage::Staged;
 use super::tree::{self, TreeEdits};
+use super::walk::{self, Moment};
 use super::{SnapshotError, Store};
 use crate::world::folder::if_there;
 
@@ -27,7 +30,18 @@ pub(super) struct PendingIndex {
     pub(super) given_up: Cell<bool>,
     /// The changes that are committed and not written yet.
     pub(super) unsettled: RefCell<Vec<Staged>>,
+    /// The entries as they were read last.
+    known: RefCell<Option<(Checksum, Arc<KnownEntries>)>>,
 }
+
+/// The index's file as it was before it was read: if it is another one by then, more is looked at than need be.
+pub(super) struct IndexFile {
+    pub(super) written: Moment,
+    checksum: Option<Checksum>,
+}
+
+/// The last bytes of an index's file: git's hash of all that is before them.
+type Checksum = [u8; 20];
 
 impl Store {
     /// Makes git's index anew from the last commit where its file is gone: git takes that for one in which all is deleted.
@@ -60,6 +74,40 @@ impl Store {
             }
         }
         Ok(index)
+    }
+
+    /// The index's file as it is now.
+    pub(super) fn index_file(&self) -> IndexFile {
+        IndexFile {
+            written: walk::written(&self.index_path()),
+            checksum: self.checksum(),
+        }
+    }
+
+    fn checksum(&self) -> Option<Checksum> {
+        let mut sum = Checksum::default();
+        let mut file = opened(&self.index_path())?;
+        file.seek(SeekFrom::End(-(sum.len() as i64))).ok()?;
+        file.read_exact(&mut sum).ok()?;
+        // Git leaves it out where `index.skipHash` is set.
+        (sum != Checksum::default()).then_some(sum)
+    }
+
+    /// The entries of an index that was just read. Those of last time, where its file was and is the same as then, and memory
+    /// has nothing else.
+    pub(super) fn known_entries(&self, index: &Index, file: &IndexFile) -> Arc<KnownEntries> {
+        let is_settled = self.index.unsettled.borrow().is_empty();
+        let checksum = file
+            .checksum
+            .filter(|_| is_settled && self.checksum() == file.checksum);
+        let mut known = self.index.known.borrow_mut();
+        match &*known {
+            Some((then, entries)) if Some(*then) == checksum => return Arc::clone(entries),
+            _ => {}
+        }
+        let entries = Arc::new(KnownEntries::of(index, &self.root));
+        *known = checksum.map(|now| (now, Arc::clone(&entries)));
+        entries
     }
 
     /// Notes that these changes are committed, and written later.

@@ -167,7 +167,7 @@ impl Store {
     ) -> GitResult<BTreeSet<PathBuf>> {
         let mut paths = look::changed_among(&self.repo, index, std::slice::from_ref(place))?.files;
         let entries = recorded::entries_below(index, place);
-        let folder = IndexFolder::new(place, &entries)?;
+        let folder = IndexFolder::new(place, &entries);
         paths.append(&mut recorded::otherwise(&self.repo, tree, place, &folder)?);
         Ok(paths)
     }

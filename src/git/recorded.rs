@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use git2::{Index, IndexEntry, ObjectType, Oid, Repository, Tree};
 
@@ -32,38 +33,100 @@ pub(super) fn is_kept(entry: &IndexEntry) -> bool {
 
 /// The entries at or below `from`, in the order of their paths.
 pub(super) fn entries_below(index: &Index, from: &Path) -> Vec<IndexEntry> {
-    let mut entries: Vec<IndexEntry> = if from.as_os_str().is_empty() {
-        index.iter().collect()
+    let mut entries = Vec::new();
+    if from.as_os_str().is_empty() {
+        entries.reserve_exact(index.len());
+        entries.extend(index.iter());
     } else {
-        look::below(index, from).collect()
-    };
+        entries.extend(look::below(index, from));
+    }
     // Where the file system knows no case, libgit2's order does not either.
     entries.sort_by(|one, other| one.path.cmp(&other.path));
     entries
 }
 
+/// The entries of an index at or below one folder, to be looked at more than once.
+pub(super) struct KnownEntries {
+    entries: Vec<IndexEntry>,
+    /// The name of the folder's tree, once that was asked.
+    id: OnceLock<Oid>,
+}
+
+impl KnownEntries {
+    pub(super) fn of(index: &Index, from: &Path) -> Self {
+        Self {
+            entries: entries_below(index, from),
+            id: OnceLock::new(),
+        }
+    }
+
+    /// The folder; `from` is the same as before.
+    pub(super) fn folder<'e>(&'e self, from: &'e Path) -> IndexFolder<'e> {
+        IndexFolder {
+            id: self.id.clone(),
+            ..IndexFolder::new(from, &self.entries)
+        }
+    }
+
+    /// Keeps the name of the folder's tree for the next time.
+    pub(super) fn keep_id(&self, folder: &IndexFolder<'_>) {
+        if let Some(id) = folder.id.get() {
+            self.id.get_or_init(|| *id);
+        }
+    }
+}
+
 /// A folder as the index has it.
 pub(super) struct IndexFolder<'e> {
-    /// Its tree's name, whether or not there is such a tree.
-    id: Oid,
+    /// From the repository's top.
+    pub(super) path: &'e [u8],
     /// By their names.
     pub(super) files: Vec<(&'e [u8], &'e IndexEntry)>,
+    /// By their names with a slash behind, as a tree has them.
     pub(super) folders: Vec<(&'e [u8], IndexFolder<'e>)>,
+    /// Its tree's name, once that was asked.
+    id: OnceLock<Oid>,
 }
 
 impl<'e> IndexFolder<'e> {
     /// The folder `from`; the entries are all that are below it, in the order of their paths.
-    pub(super) fn new(from: &Path, entries: &'e [IndexEntry]) -> Result<Self, git2::Error> {
-        let depth = match from.as_os_str().len() {
+    pub(super) fn new(from: &'e Path, entries: &'e [IndexEntry]) -> Self {
+        Self::of(from.as_os_str().as_bytes(), entries)
+    }
+
+    fn of(path: &'e [u8], mut entries: &'e [IndexEntry]) -> Self {
+        let depth = match path.len() {
             0 => 0,
             length => length + 1,
         };
-        Self::of(depth, entries)
+        let (mut files, mut folders) = (Vec::new(), Vec::new());
+        while let [entry, others @ ..] = entries {
+            let rest = &entry.path[depth..];
+            let Some(slash) = memchr::memchr(b'/', rest) else {
+                files.push((rest, entry));
+                entries = others;
+                continue;
+            };
+            let below = depth + slash;
+            let is_inside = |other: &IndexEntry| other.path.starts_with(&entry.path[..=below]);
+            let inside;
+            (inside, entries) = entries.split_at(entries.partition_point(is_inside));
+            folders.push((&rest[..slash], Self::of(&entry.path[..below], inside)));
+        }
+        Self {
+            path,
+            files,
+            folders,
+            id: OnceLock::new(),
+        }
     }
 
-    /// Paths are those of the folder in their first bytes.
-    fn of(depth: usize, mut entries: &'e [IndexEntry]) -> Result<Self, git2::Error> {
-        let (mut files, mut folders, mut tree) = (Vec::new(), Vec::new(), Vec::new());
+    /// The name of its tree, whether or not there is such a tree. Takes a while, the first time.
+    pub(super) fn id(&self) -> Result<Oid, git2::Error> {
+        if let Some(id) = self.id.get() {
+            return Ok(*id);
+        }
+        let mut tree = Vec::new();
         let mut line = |mode: u32, name: &[u8], id: Oid| {
             match mode {
                 FILE => tree.extend_from_slice(b"100644 "),
@@ -73,27 +136,18 @@ impl<'e> IndexFolder<'e> {
             tree.push(0);
             tree.extend_from_slice(id.as_bytes());
         };
-        while let [entry, others @ ..] = entries {
-            let rest = &entry.path[depth..];
-            let Some(slash) = memchr::memchr(b'/', rest) else {
-                line(entry.mode, rest, entry.id);
-                files.push((rest, entry));
-                entries = others;
-                continue;
-            };
-            let name = &rest[..slash];
-            let below = depth + slash + 1;
-            let is_inside = |other: &IndexEntry| other.path.starts_with(&entry.path[..below]);
-            let inside;
-            (inside, entries) = entries.split_at(entries.partition_point(is_inside));
-            let folder = IndexFolder::of(below, inside)?;
-            line(FOLDER, name, folder.id);
-            folders.push((name, folder));
+        let mut files = self.files.iter().peekable();
+        for (name, folder) in &self.folders {
+            while let Some((file, entry)) =
+                files.next_if(|(file, _)| file.iter().lt(with_slash(name)))
+            {
+                line(entry.mode, file, entry.id);
+            }
+            line(FOLDER, name, folder.id()?);
         }
-        // So far they are where they would be with a slash behind.
-        folders.sort_unstable_by_key(|(name, _)| *name);
+        files.for_each(|(file, entry)| line(entry.mode, file, entry.id));
         let id = Oid::hash_object(ObjectType::Tree, &tree)?;
-        Ok(Self { id, files, folders })
+        Ok(*self.id.get_or_init(|| id))
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -108,8 +162,16 @@ impl<'e> IndexFolder<'e> {
 
     pub(super) fn folder(&self, name: &[u8]) -> Option<usize> {
         self.folders
-            .binary_search_by_key(&name, |(name, _)| name)
+            .binary_search_by(|(other, _)| with_slash(other).cmp(with_slash(name)))
             .ok()
+    }
+
+    /// Adds itself and all folders below, each before what is in it.
+    pub(super) fn add_to<'f>(&'f self, folders: &mut Vec<&'f Self>) {
+        folders.push(self);
+        self.folders
+            .iter()
+            .for_each(|(_, below)| below.add_to(folders));
     }
 
     /// All entries in it and below.
@@ -142,10 +204,12 @@ fn compare(
     path: &Path,
     paths: &mut BTreeSet<PathBuf>,
 ) -> Result<(), git2::Error> {
-    if tree.is_some_and(|tree| tree.id() == folder.id) {
+    if let Some(tree) = tree
+        && tree.id() == folder.id()?
+    {
         return Ok(());
     }
-    let nothing = IndexFolder::of(0, &[])?;
+    let nothing = IndexFolder::of(&[], &[]);
     for entry in tree.into_iter().flatten() {
         let name = entry.name_bytes();
         let path = path.join(OsStr::from_bytes(name));
@@ -176,6 +240,10 @@ fn compare(
         }
     }
     Ok(())
+}
+
+fn with_slash(name: &[u8]) -> impl Iterator<Item = &u8> {
+    name.iter().chain(b"/")
 }
 
 const FILE: u32 = 0o100_644;

@@ -8,7 +8,7 @@ use super::error::GitResult;
 use super::outcome::{SaveOutcome, UsersWork};
 use super::stage::{Gathered, Staging, Takes};
 use super::untracked::UntrackedState;
-use super::{Message, Operation, SnapshotError, Store, UntrackedRule, walk};
+use super::{Message, Operation, SnapshotError, Store, UntrackedRule};
 
 /// The part of the work tree that a save looks at, and what of that it takes.
 #[derive(Clone, Copy)]
@@ -91,8 +91,7 @@ impl Store {
         let _working = self.relief.working();
         self.wait_until_unlocked()?;
         self.mend_index()?;
-        // As of before it is read: if it is another one by then, more is looked at than need be.
-        let written = walk::written(&self.index_path());
+        let file = self.index_file();
         let mut index = self.index_now()?;
         self.refuse_in_the_middle(&index)?;
         let head = self.tip()?;
@@ -105,7 +104,7 @@ impl Store {
             (SaveScope::After(_), UntrackedRule::Leave) => Takes::Made,
             _ => Takes::None,
         };
-        let mut staging = Staging::new(self, untracked, &mut index, base.as_ref(), written)?;
+        let mut staging = Staging::new(self, untracked, &mut index, base.as_ref(), file)?;
         let paths = match scope {
             SaveScope::Before => staging.everything(takes, !self.is_private())?,
             SaveScope::After(_) => staging.everything(takes, false)?,

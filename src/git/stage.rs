@@ -6,6 +6,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
+use std::thread;
 
 use git2::{
     AttrCheckFlags, AttrValue, Config, ErrorClass, ErrorCode, Index, IndexEntry, ObjectType, Oid,
@@ -14,12 +15,13 @@ use git2::{
 
 use super::at::{PathKind, find, is_huge, is_missing, opened};
 use super::error::GitResult;
+use super::index::IndexFile;
 use super::look::{self, WithoutTools};
 use super::recorded::{
     self, ASSUME_UNCHANGED, INTENT_TO_ADD, IndexFolder, LINK, SKIP_WORKTREE, is_gitlink,
 };
 use super::untracked::{self, Looked, UntrackedState};
-use super::walk::{Doubts, IndexWalk, Moment};
+use super::walk::{Doubts, IndexWalk};
 use super::{LeftOff, OffReason, SkipReason, Skipped, SnapshotError, Store};
 
 /// One save's work on the index in memory.
@@ -27,6 +29,7 @@ pub(super) struct Staging<'s> {
     store: &'s Store,
     untracked: &'s mut UntrackedState,
     pub(super) index: &'s mut Index,
+    file: IndexFile,
     /// The comparison with the files, by the settings of the repository.
     walk: IndexWalk<'s>,
     config: Config,
@@ -82,15 +85,16 @@ impl<'s> Staging<'s> {
         untracked: &'s mut UntrackedState,
         index: &'s mut Index,
         base: Option<&Tree<'s>>,
-        written: Moment,
+        file: IndexFile,
     ) -> GitResult<Self> {
         let config = store.repo.config()?.snapshot()?;
         Ok(Self {
-            walk: IndexWalk::by(&config, &store.top, written),
+            walk: IndexWalk::by(&config, &store.top, file.written),
             config,
             store,
             untracked,
             index,
+            file,
             base: base.cloned(),
             contents: OnceCell::new(),
             seen: Gathered::default(),
@@ -110,11 +114,16 @@ impl<'s> Staging<'s> {
     ) -> GitResult<BTreeSet<PathBuf>> {
         let store = self.store;
         let root = &store.root;
-        let entries = recorded::entries_below(self.index, root);
-        let folder = IndexFolder::new(root, &entries)?;
-        let differing = self.differing_in(root, &folder)?;
+        let known = store.known_entries(self.index, &self.file);
+        let folder = known.folder(root);
+        let differing = thread::scope(|scope| {
+            // It is known by the time that it is asked; without a thread, it is found out then.
+            let _ = thread::Builder::new().spawn_scoped(scope, || folder.id());
+            self.differing_in(root, &folder)
+        })?;
         let (mut files, mut untracked) = (differing.tracked, differing.untracked);
         let mut paths = recorded::otherwise(&store.repo, self.base.as_ref(), root, &folder)?;
+        known.keep_id(&folder);
         let mut late = BTreeSet::new();
         if splits {
             (self.seen.first, late) = store.staged_tree(self.index, &paths)?;
@@ -470,7 +479,7 @@ impl<'s> Staging<'s> {
 
     fn differing_below(&mut self, from: &Path, places: &[PathBuf]) -> GitResult<BTreeSet<PathBuf>> {
         let entries = recorded::entries_below(self.index, from);
-        let differing = self.differing_in(from, &IndexFolder::new(from, &entries)?)?;
+        let differing = self.differing_in(from, &IndexFolder::new(from, &entries))?;
         let (store, index) = (self.store, &*self.index);
         let was_tracked = |path: &PathBuf| {
             let name = path.strip_prefix(from).unwrap_or(path);
@@ -495,7 +504,7 @@ impl<'s> Staging<'s> {
                 ..Doubts::default()
             }
         } else {
-            self.walk.doubts(from, folder)
+            self.walk.doubts(folder)
         };
         let repo = &self.store.repo;
         let mut places = doubts.others;

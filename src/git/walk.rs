@@ -3,22 +3,34 @@
 //!
 //! libgit2's comparison does the same in one thread, which is slower than `git status`.
 
-use std::fs::{self, DirEntry, Metadata};
-use std::io;
+use std::ffi::{CStr, OsStr};
+use std::fs;
+#[cfg(target_os = "linux")]
+use std::mem::MaybeUninit;
 use std::num::NonZero;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use git2::{Config, IndexEntry};
+#[cfg(not(target_os = "linux"))]
+use rustix::fs::Dir;
+#[cfg(target_os = "linux")]
+use rustix::fs::RawDir;
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, open, openat, statat};
+use rustix::io::Errno;
 
 use super::look;
 use super::recorded::{ASSUME_UNCHANGED, IndexFolder, LINK, is_gitlink, is_kept};
 
-/// The number of folders that are worth a thread.
+/// The number of folders that are worth a thread, and that it looks at before it asks for more.
 const SHARE: usize = 32;
+
+const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC);
 
 /// Seconds and nanoseconds.
 pub(super) type Moment = (i64, i64);
@@ -52,8 +64,12 @@ pub(super) struct Doubts {
     pub(super) others: Vec<PathBuf>,
 }
 
-/// A folder to look at, as the index has it.
-type FolderToSee<'f> = (PathBuf, &'f IndexFolder<'f>);
+/// The result of a look at one folder.
+struct Seen {
+    doubts: Doubts,
+    /// For each folder that the index has in it, true if it is not there.
+    gone: Vec<bool>,
+}
 
 impl<'w> IndexWalk<'w> {
     /// A walk by the settings of a repository whose index was written then.
@@ -68,80 +84,69 @@ impl<'w> IndexWalk<'w> {
         }
     }
 
-    /// Looks at the folder `from` and at all below it. Links are not followed, and no folder is entered of which the index
-    /// has nothing.
-    pub(super) fn doubts(&self, from: &Path, folder: &IndexFolder<'_>) -> Doubts {
+    /// Looks at a folder and at all below it. Links are not followed, and no folder is entered of which the index has nothing.
+    pub(super) fn doubts(&self, folder: &IndexFolder<'_>) -> Doubts {
+        let mut folders = Vec::new();
+        folder.add_to(&mut folders);
+        let top = open(self.top, FOLDER | OFlags::RDONLY, Mode::empty());
+        let seen = in_threads(&folders, |folder| self.look(top.as_ref(), folder));
         let mut all = Doubts::default();
-        let mut level = vec![(from.to_path_buf(), folder)];
-        while !level.is_empty() {
-            let seen = in_threads(&level, |(path, folder)| self.look(path, folder));
-            level = Vec::new();
-            for (seen, below) in seen {
-                all.tracked.extend(seen.tracked);
-                all.others.extend(seen.others);
-                level.extend(below);
-            }
-        }
+        all.gather(folder, &mut seen.into_iter());
         all
     }
 
-    /// Looks at one folder; returns with it the folders in it that are to be looked at.
-    fn look<'f>(&self, path: &Path, folder: &'f IndexFolder<'f>) -> (Doubts, Vec<FolderToSee<'f>>) {
-        let mut seen = Doubts::default();
-        let mut inside = Vec::new();
+    /// Looks at one folder, by its path from the top.
+    fn look(&self, top: Result<&OwnedFd, &Errno>, folder: &IndexFolder<'_>) -> Seen {
+        let mut doubts = Doubts::default();
         let mut missing = vec![true; folder.files.len()];
         let mut gone = vec![true; folder.folders.len()];
-        let mut meet = |item: io::Result<DirEntry>| -> io::Result<()> {
-            let item = item?;
-            let name = item.file_name();
-            let bytes = name.as_bytes();
-            if bytes == b".git" {
+        let path = Path::new(OsStr::from_bytes(folder.path));
+        let meet = |at: BorrowedFd<'_>, name: &CStr, kind: FileType| {
+            let bytes = name.to_bytes();
+            if matches!(bytes, b"." | b".." | b".git") {
                 return Ok(());
             }
-            let is_folder = item.file_type()?.is_dir();
+            let data = || statat(at, name, AtFlags::SYMLINK_NOFOLLOW);
+            let is_folder = match kind {
+                FileType::Unknown => FileType::from_raw_mode(data()?.st_mode).is_dir(),
+                kind => kind.is_dir(),
+            };
             let below = is_folder.then(|| folder.folder(bytes)).flatten();
             match (below, folder.file(bytes)) {
-                (Some(at), _) => {
-                    gone[at] = false;
-                    inside.push((path.join(&name), &folder.folders[at].1));
-                }
+                (Some(at), _) => gone[at] = false,
                 (None, Some(at)) if !is_folder || is_gitlink(folder.files[at].1) => {
                     missing[at] = false;
                     let entry = folder.files[at].1;
-                    if self.is_doubtful(entry, || item.metadata())? {
-                        seen.tracked.push(look::path_of(entry));
+                    if self.is_doubtful(entry, data)? {
+                        doubts.tracked.push(look::path_of(entry));
                     }
                 }
-                _ => seen.others.push(path.join(&name)),
+                _ => doubts.others.push(path.join(OsStr::from_bytes(bytes))),
             }
             Ok(())
         };
-        let listed = fs::read_dir(self.top.join(path));
-        if listed
-            .and_then(|mut items| items.try_for_each(&mut meet))
-            .is_err()
-        {
-            seen.others.push(path.to_path_buf());
-        }
-        let mut miss = |entry: &IndexEntry| {
-            if !is_gitlink(entry) && !is_kept(entry) {
-                seen.tracked.push(look::path_of(entry));
-            }
+        let flags = FOLDER | OFlags::RDONLY | OFlags::NOFOLLOW;
+        let name = if folder.path.is_empty() {
+            b"."
+        } else {
+            folder.path
         };
+        let opened = top.map_err(|why| *why);
+        let opened = opened.and_then(|top| openat(top, name, flags, Mode::empty()));
+        if opened.and_then(|opened| list(opened, meet)).is_err() {
+            doubts.others.push(path.to_path_buf());
+        }
         for ((_, entry), _) in folder.files.iter().zip(missing).filter(|(_, is)| *is) {
-            miss(entry);
+            doubts.miss(entry);
         }
-        for ((_, folder), _) in folder.folders.iter().zip(gone).filter(|(_, is)| *is) {
-            folder.each(&mut miss);
-        }
-        (seen, inside)
+        Seen { doubts, gone }
     }
 
     fn is_doubtful(
         &self,
         entry: &IndexEntry,
-        data: impl FnOnce() -> io::Result<Metadata>,
-    ) -> io::Result<bool> {
+        data: impl FnOnce() -> Result<Stat, Errno>,
+    ) -> Result<bool, Errno> {
         if is_gitlink(entry) {
             return Ok(false);
         }
@@ -152,56 +157,115 @@ impl<'w> IndexWalk<'w> {
     }
 
     /// Compares as git does by default.
-    fn is_as(&self, entry: &IndexEntry, file: &Metadata) -> bool {
-        let written = (file.mtime(), file.mtime_nsec());
-        let changed = (file.ctime(), file.ctime_nsec());
+    fn is_as(&self, entry: &IndexEntry, file: &Stat) -> bool {
+        let written = (file.st_mtime, file.st_mtime_nsec as i64);
+        let changed = (file.st_ctime, file.st_ctime_nsec as i64);
         // The index has the lower 32 bits of each.
         let is_at = |time: git2::IndexTime, (seconds, nanoseconds): Moment| {
             time.seconds() == seconds as i32 && i64::from(time.nanoseconds()) == nanoseconds
         };
         self.mode_of(entry, file) == entry.mode
-            && file.size() as u32 == entry.file_size
+            && file.st_size as u32 == entry.file_size
             && is_at(entry.mtime, written)
             && (!self.ctime || is_at(entry.ctime, changed))
-            && (file.ino() as u32, file.uid(), file.gid()) == (entry.ino, entry.uid, entry.gid)
+            && (file.st_ino as u32, file.st_uid, file.st_gid) == (entry.ino, entry.uid, entry.gid)
             && written < self.written
     }
 
-    fn mode_of(&self, entry: &IndexEntry, file: &Metadata) -> u32 {
-        if file.is_symlink() {
-            LINK
-        } else if !file.is_file() {
-            0
-        } else if !self.modes && entry.mode & 0o170_000 == 0o100_000 {
-            entry.mode
-        } else if file.mode() & 0o100 != 0 {
-            0o100_755
-        } else {
-            0o100_644
+    fn mode_of(&self, entry: &IndexEntry, file: &Stat) -> u32 {
+        match FileType::from_raw_mode(file.st_mode) {
+            FileType::Symlink => LINK,
+            FileType::RegularFile if !self.modes && entry.mode & 0o170_000 == 0o100_000 => {
+                entry.mode
+            }
+            FileType::RegularFile if Mode::from_raw_mode(file.st_mode).contains(Mode::XUSR) => {
+                0o100_755
+            }
+            FileType::RegularFile => 0o100_644,
+            _ => 0,
         }
+    }
+}
+
+impl Doubts {
+    /// Adds what was seen of a folder and of all below it. What lies behind something that took a folder's place is not there.
+    fn gather(&mut self, folder: &IndexFolder<'_>, seen: &mut impl Iterator<Item = Seen>) {
+        let Some(here) = seen.next() else {
+            return;
+        };
+        self.tracked.extend(here.doubts.tracked);
+        self.others.extend(here.doubts.others);
+        for ((_, below), is_gone) in folder.folders.iter().zip(here.gone) {
+            if is_gone {
+                below.each(&mut |entry| self.miss(entry));
+                Self::default().gather(below, seen);
+            } else {
+                self.gather(below, seen);
+            }
+        }
+    }
+
+    /// Adds a file that is not there.
+    fn miss(&mut self, entry: &IndexEntry) {
+        if !is_gitlink(entry) && !is_kept(entry) {
+            self.tracked.push(look::path_of(entry));
+        }
+    }
+}
+
+/// Goes through what is in a folder.
+fn list(
+    folder: OwnedFd,
+    mut meet: impl FnMut(BorrowedFd<'_>, &CStr, FileType) -> Result<(), Errno>,
+) -> Result<(), Errno> {
+    // Reading it by the system's own call needs no memory for each name.
+    #[cfg(target_os = "linux")]
+    {
+        let mut buffer = [MaybeUninit::uninit(); 32 * 1024];
+        let mut items = RawDir::new(&folder, &mut buffer);
+        while let Some(item) = items.next() {
+            let item = item?;
+            meet(folder.as_fd(), item.file_name(), item.file_type())?;
+        }
+        Ok(())
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let mut items = Dir::read_from(&folder)?;
+        items.try_for_each(|item| {
+            let item = item?;
+            meet(folder.as_fd(), item.file_name(), item.file_type())
+        })
     }
 }
 
 /// Does the same with all items, shared out among as many threads as there are cores.
 fn in_threads<T: Sync, R: Send>(items: &[T], act: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
-    let share = items.len().div_ceil(cores).max(SHARE);
-    let all = |items: &[T]| items.iter().map(&act).collect::<Vec<R>>();
-    if items.len() <= share {
-        return all(items);
-    }
-    thread::scope(|scope| {
-        let all = &all;
-        let start = |items| thread::Builder::new().spawn_scoped(scope, move || all(items));
-        let threads: Vec<_> = items
-            .chunks(share)
-            .map(|items| (start(items), items))
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut done = Vec::new();
+        loop {
+            let at = next.fetch_add(SHARE, Ordering::Relaxed);
+            let Some(left) = items.get(at..).filter(|left| !left.is_empty()) else {
+                return done;
+            };
+            let share = left.iter().take(SHARE).map(&act);
+            done.push((at, share.collect::<Vec<R>>()));
+        }
+    };
+    let mut done = thread::scope(|scope| {
+        let others = cores.min(items.len().div_ceil(SHARE)).saturating_sub(1);
+        // Where there is no thread to be had, the others do its work.
+        let others: Vec<_> = (0..others)
+            .filter_map(|_| thread::Builder::new().spawn_scoped(scope, work).ok())
             .collect();
-        let ended = threads.into_iter().map(|(thread, items)| match thread {
-            Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
-            // There is none to be had.
-            Err(_) => all(items),
-        });
-        ended.flatten().collect()
-    })
+        let mut done = work();
+        for other in others {
+            done.append(&mut other.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        }
+        done
+    });
+    done.sort_unstable_by_key(|(at, _)| *at);
+    done.into_iter().flat_map(|(_, share)| share).collect()
 }

@@ -33,6 +33,16 @@ fn commits_and_staging_between_the_calls_are_seen() {
 }
 
 #[test]
+fn an_index_that_changed_between_two_looks_at_everything_is_read_anew() {
+    let repo = Repo::new();
+    let mut snapshots = repo.open();
+    assert!(!snapshots.before(&message()).unwrap().changed);
+    repo.git(&["rm", "-q", "--cached", "a.txt"]);
+    assert!(!snapshots.after_all(&message()).unwrap().changed);
+    assert_eq!(repo.status(), "");
+}
+
+#[test]
 fn a_git_add_in_the_middle_of_a_save_survives() {
     let repo = Repo::new();
     repo.write("sub/task.txt", "task");
