@@ -64,6 +64,22 @@ impl ElementName {
         matches!(self, Self::C | Self::Path | Self::X)
     }
 
+    /// The element whose name a text begins with, if it is written as nearly every tag has it, with the `>` behind.
+    #[inline(always)]
+    fn plain(text: &[u8]) -> Option<Self> {
+        Some(match text {
+            [b'i', b'>', ..] => Self::I,
+            [b'c', b'>', ..] => Self::C,
+            [b'x', b'>', ..] => Self::X,
+            [b'p', b'a', b't', b'h', b'>', ..] => Self::Path,
+            [b't', b'a', b's', b'k', b'>', ..] => Self::Task,
+            [b't', b'a', b's', b'k', b's', b'>', ..] => Self::Tasks,
+            [b's', b'e', b'a', b'r', b'c', b'h', b'>', ..] => Self::Search,
+            [b'r', b'e', b'p', b'l', b'a', b'c', b'e', b'>', ..] => Self::Replace,
+            _ => return None,
+        })
+    }
+
     fn parse(name: &[u8]) -> Option<Self> {
         let same = |known: Self| {
             name.eq_ignore_ascii_case(known.text().as_bytes())
@@ -131,6 +147,26 @@ impl<'t> Tag<'t> {
         let bytes = text.as_bytes();
         let close = bytes.get(at + 1) == Some(&b'/');
         let start = at + 1 + usize::from(close);
+        let Some(name) = ElementName::plain(&bytes[start..]) else {
+            return Self::of_any_form(text, at);
+        };
+        let spelling = name.text();
+        Some(Self {
+            at,
+            end: start + spelling.len() + '>'.len_utf8(),
+            kind: if close { TagKind::Close } else { TagKind::Open },
+            name: Some(name),
+            spelling,
+            attributes: "",
+        })
+    }
+
+    /// The tag at a `<`, however its name is written, and with attributes.
+    #[inline(never)]
+    fn of_any_form(text: &'t str, at: usize) -> Option<Self> {
+        let bytes = text.as_bytes();
+        let close = bytes.get(at + 1) == Some(&b'/');
+        let start = at + 1 + usize::from(close);
         let length = bytes[start..]
             .iter()
             .take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
@@ -140,7 +176,6 @@ impl<'t> Tag<'t> {
         }
         let rest = start + length;
         let (attributes, empty, end) = match bytes.get(rest)? {
-            // Nearly every tag.
             b'>' => ("", false, rest + 1),
             b'/' | b' ' | b'\t' => {
                 let closing = tag_end(bytes, rest)?;
@@ -206,10 +241,15 @@ impl<'t> Tag<'t> {
     }
 
     /// Its attributes, quoted or not. `Err` holds the text that cannot be read as attributes.
+    #[inline(always)]
     pub(crate) fn attributes(&self) -> Result<Vec<(String, String)>, &'t str> {
         if self.attributes.is_empty() {
             return Ok(Vec::new());
         }
+        self.read_attributes()
+    }
+
+    fn read_attributes(&self) -> Result<Vec<(String, String)>, &'t str> {
         let content = format!("{} {}", self.spelling, self.attributes);
         let start = BytesStart::from_content(content.as_str(), self.spelling.len());
         let mut found = Vec::new();
@@ -299,12 +339,19 @@ pub(crate) fn follows(bytes: &[u8], at: usize, tag_end: usize) -> bool {
 
 /// The start of the line that holds this offset.
 pub(crate) fn line_start(bytes: &[u8], at: usize) -> usize {
-    memchr::memrchr(b'\n', &bytes[..at]).map_or(0, |newline| newline + 1)
+    match bytes[..at] {
+        // Mostly a tag is asked for, which is the first of its line.
+        [.., b'\n'] => at,
+        _ => memchr::memrchr(b'\n', &bytes[..at]).map_or(0, |newline| newline + 1),
+    }
 }
 
 /// The offset behind the line end of the line that holds this offset.
 pub(crate) fn next_line(bytes: &[u8], at: usize) -> usize {
-    memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |newline| at + newline + 1)
+    match bytes[at..] {
+        [b'\n', ..] => at + 1,
+        _ => memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |newline| at + newline + 1),
+    }
 }
 
 /// True if only white space stands from this offset to the end of its line.

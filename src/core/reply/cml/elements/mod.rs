@@ -14,7 +14,7 @@ use crate::reply::task::{Cause, Problem, Task};
 use commands::takes_paths;
 use meant::{meant, unknown_command};
 
-/// The elements of the task that is being read. One value serves all tasks of a batch, one after the other: with a fresh
+/// The elements of the task that is being read. One value serves all tasks of a text, one after the other: with a fresh
 /// one for each the scan of tasks took a sixth longer.
 #[derive(Default)]
 pub(crate) struct Elements<'t> {
@@ -61,6 +61,14 @@ impl<'t> Elements<'t> {
         let name = format!("{} {}", said(ElementName::C), said(ElementName::Path));
         let last = self.elements.last().map(|element| element.name.text());
         (name.trim().to_owned(), last)
+    }
+
+    /// Forgets a task that never closed.
+    pub(crate) fn clear(&mut self) {
+        self.is_open = false;
+        self.elements.clear();
+        self.unknown = None;
+        self.warnings.clear();
     }
 
     pub(crate) fn begin(&mut self, task: &Tag<'t>) {
