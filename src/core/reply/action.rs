@@ -41,7 +41,7 @@ pub enum Command {
 }
 
 /// The names of each command, in the order of the reference. The main one is first; the others are what models wrote unasked.
-const NAMES: [(Command, &[&str]); 24] = [
+static NAMES: [(Command, &[&str]); 24] = [
     (Command::Edit, &["edit", "replace", "patch"]),
     (Command::Overwrite, &["overwrite", "write", "create"]),
     (Command::Append, &["append", "add"]),
@@ -104,8 +104,8 @@ impl Command {
                     .zip(name.bytes())
                     .all(|(k, n)| k.eq_ignore_ascii_case(&n) || k == b'-' && n == b'_')
         };
-        let mut all = NAMES.into_iter();
-        all.find_map(|(command, names)| names.iter().any(same).then_some(command))
+        let mut all = NAMES.iter();
+        all.find_map(|(command, names)| names.iter().any(same).then_some(*command))
     }
 
     /// The command line that does it, where only the user may ask for it.

@@ -240,16 +240,16 @@ impl<'t> Tag<'t> {
         self.kind == kind && self.name == Some(name)
     }
 
-    /// Its attributes, quoted or not. `Err` holds the text that cannot be read as attributes.
-    #[inline(always)]
-    pub(crate) fn attributes(&self) -> Result<Vec<(String, String)>, &'t str> {
-        if self.attributes.is_empty() {
-            return Ok(Vec::new());
-        }
-        self.read_attributes()
+    /// True if there is anything between its name and its end: nearly no tag has that, and then nothing need be read of it.
+    pub(crate) fn has_attributes(&self) -> bool {
+        !self.attributes.is_empty()
     }
 
-    fn read_attributes(&self) -> Result<Vec<(String, String)>, &'t str> {
+    /// Its attributes, quoted or not. `Err` holds the text that cannot be read as attributes.
+    pub(crate) fn attributes(&self) -> Result<Vec<(String, String)>, &'t str> {
+        if !self.has_attributes() {
+            return Ok(Vec::new());
+        }
         let content = format!("{} {}", self.spelling, self.attributes);
         let start = BytesStart::from_content(content.as_str(), self.spelling.len());
         let mut found = Vec::new();

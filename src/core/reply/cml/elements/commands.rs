@@ -271,7 +271,7 @@ impl<'t> Elements<'t> {
 
     /// The texts of an edit.
     fn change(&self, command: Command) -> Result<Replacement<'t>, Problem> {
-        let count = |name| self.all(name).count();
+        let count = |name| self.elements.iter().filter(|e| e.name == name).count();
         let (searches, replaces) = (count(ElementName::Search), count(ElementName::Replace));
         let of_stretch =
             |e: &Element<'_>| matches!(e.name, ElementName::SearchHead | ElementName::SearchTail);
@@ -291,8 +291,11 @@ impl<'t> Elements<'t> {
                 replace: payload(ElementName::Replace)?,
             });
         }
-        self.payload(ElementName::Search, command)?;
-        self.payload(ElementName::Replace, command)?;
+        for (name, count) in [(ElementName::Search, searches), (ElementName::Replace, replaces)] {
+            if count == 0 {
+                return Err(self.missing(name, command));
+            }
+        }
         if searches != replaces {
             return Err(self.problem(self.at, Cause::UnevenPairs { searches, replaces }));
         }
@@ -352,7 +355,8 @@ impl<'t> Elements<'t> {
             let attributes = element.tag.attributes().unwrap_or_default();
             attributes.iter().any(|(name, _)| name == "lines")
         };
-        let mut options = self.elements.iter().filter(|e| e.name.has_options());
+        let has_any = |e: &&Element<'_>| e.tag.has_attributes() && e.name.has_options();
+        let mut options = self.elements.iter().filter(has_any);
         let Some(element) = options.find(has_lines) else {
             return Ok(());
         };
