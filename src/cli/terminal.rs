@@ -13,7 +13,7 @@ use super::Face;
 use crate::logs;
 use crate::report;
 use crate::run::Progress;
-use crate::text::hidden::{Sieve, in_json, write_out, written_out};
+use crate::text::hidden::{Sieve, in_json, is_plain, write_out, written_out};
 use crate::text::plain::plain;
 use crate::world::scarce;
 
@@ -232,8 +232,7 @@ impl<W: Write> Screen<W> {
 
 impl<W: Write> Write for Screen<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let is_simple = |byte: &u8| matches!(byte, b' '..=b'~' | b'\n' | b'\t');
-        if self.partial.is_empty() && bytes.iter().all(is_simple) {
+        if self.partial.is_empty() && is_plain(bytes) {
             self.to.write_all(bytes)?;
             self.sieve.pass(bytes.last().copied().unwrap_or_default());
             return Ok(bytes.len());

@@ -68,13 +68,15 @@ pub fn main(file: Option<&Path>, as_json: bool) -> Result<ExitCode, Error> {
         // Standard output is flushed at each line end, and a reply may have many tasks.
         let mut out = BufWriter::new(terminal::stdout());
         for task in listed {
-            let (asks, commands) = question::parted(task.asks.as_deref().unwrap_or_default());
-            let dash = if asks.is_empty() { "" } else { " - " };
-            let line = report::one_line(&task.line()) + dash + asks + "\n";
-            out.write_all(line.as_bytes())?;
-            for command in commands {
-                writeln!(out, "     {command}")?;
+            out.write_all(report::one_line(&task.line()).as_bytes())?;
+            if let Some(asks) = &task.asks {
+                let (asks, commands) = question::parted(asks);
+                write!(out, " - {asks}")?;
+                for command in commands {
+                    write!(out, "\n     {command}")?;
+                }
             }
+            out.write_all(b"\n")?;
         }
         let said = said(&problems, &blocks);
         for (line, said) in &said {

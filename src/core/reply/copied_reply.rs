@@ -161,32 +161,29 @@ fn is_unended(problem: &Problem) -> bool {
 fn has_open_fence(text: &str, scan: &Scan<'_>) -> bool {
     let mut open = None;
     let mut end = 0;
-    for own in scan.batches.iter().flat_map(|batch| own_text(text, batch)) {
-        follow_fences(&text[end..own.start.max(end)], &mut open);
-        end = own.end.max(end);
+    for batch in &scan.batches {
+        // Between blocks fences may open and close.
+        let are_apart = batch.dialect.has_loose_blocks() && !batch.tasks.is_empty();
+        let blocks = if are_apart { &batch.tasks[..] } else { &[] };
+        let whole = (!are_apart).then_some(&batch.span);
+        for span in blocks.iter().map(|task| &task.span).chain(whole) {
+            let start = own_start(text, batch.dialect, span);
+            follow_fences(&text[end..start.max(end)], &mut open);
+            end = span.end.max(end);
+        }
     }
     follow_fences(&text[end..], &mut open);
     open.is_some()
 }
 
-/// The stretches of a batch in which a fence is text of its own. Between blocks fences may open and close.
-fn own_text(text: &str, batch: &Batch<'_>) -> Vec<Range<usize>> {
-    let own = |span: &Range<usize>| {
-        let start = match batch.dialect {
-            Dialect::Aider => block_start(text, span),
-            // It ends with its fence.
-            Dialect::Diff => start_with_fence(text, span.start),
-            _ => span.start,
-        };
-        start..span.end
-    };
-    let tasks = batch.tasks.iter().map(|task| own(&task.span));
-    let blocks = tasks.filter(|_| batch.dialect.has_loose_blocks());
-    let blocks: Vec<_> = blocks.collect();
-    if blocks.is_empty() {
-        return vec![own(&batch.span)];
+/// The start of the text of a batch, or of a block, in which a fence is text of its own.
+fn own_start(text: &str, dialect: Dialect, span: &Range<usize>) -> usize {
+    match dialect {
+        Dialect::Aider => block_start(text, span),
+        // It ends with its fence.
+        Dialect::Diff => start_with_fence(text, span.start),
+        _ => span.start,
     }
-    blocks
 }
 
 /// A fence that is open: its sign, and the number of times that it stands there.
