@@ -34,7 +34,8 @@ const LINE: usize = 128;
 /// # Errors
 /// Where it cannot be read.
 pub fn main(file: Option<&Path>, as_json: bool) -> Result<ExitCode, Error> {
-    let text = read_reply(file)?;
+    let reply = read_reply(file)?;
+    let text = reply.text()?;
     let (_, root) = start::find_root(None)?;
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
     let ReadableSettings {
@@ -42,19 +43,19 @@ pub fn main(file: Option<&Path>, as_json: bool) -> Result<ExitCode, Error> {
     } = Settings::rest(&folders, &root);
     cmd::tell_wrong(&wrong);
     let dialects = settings.dialects;
-    let found = scan_for(&text, dialects.into_iter().collect());
-    let blocks = nesl::document(&text, &found);
+    let found = scan_for(text, dialects.into_iter().collect());
+    let blocks = nesl::document(text, &found);
     let is_other = |batch: &&Batch<'_>| !nesl::is_ours(batch);
     let others = found.batches.iter().filter(is_other);
     let tasks = others.map(|batch| batch.tasks.len()).sum::<usize>() + blocks.blocks.len();
     let policy = Policy::new(&settings.exec.deny, &settings.exec.ask);
     let policy = policy.ok();
-    let listed = listed(&text, &found, policy.as_ref());
-    let problems = problems(&text, &found);
+    let listed = listed(text, &found, policy.as_ref());
+    let problems = problems(text, &found);
     let failed = problems
         .iter()
         .any(|problem| problem.error_type != "warning");
-    let carried = CarriedKey::of(&text, &found, &folders);
+    let carried = CarriedKey::of(text, &found, &folders);
     if as_json {
         let listed: Vec<_> = listed.collect();
         let mut said = json(&found, &blocks, tasks, &listed, &problems);

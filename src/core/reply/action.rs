@@ -97,15 +97,18 @@ impl Command {
 
     /// The command of that name, in any letter case; `_` is as good as `-`.
     pub fn parse(name: &str) -> Option<Self> {
-        let same = |known: &&str| {
-            known.len() == name.len()
-                && known
-                    .bytes()
-                    .zip(name.bytes())
-                    .all(|(k, n)| k.eq_ignore_ascii_case(&n) || k == b'-' && n == b'_')
+        let is_same = |known: &str| {
+            let mut pairs = known.bytes().zip(name.bytes());
+            pairs.all(|(k, n)| k.eq_ignore_ascii_case(&n) || k == b'-' && n == b'_')
         };
-        let mut all = NAMES.iter();
-        all.find_map(|(command, names)| names.iter().any(same).then_some(*command))
+        for (command, names) in &NAMES {
+            for known in *names {
+                if known.len() == name.len() && is_same(known) {
+                    return Some(*command);
+                }
+            }
+        }
+        None
     }
 
     /// The command line that does it, where only the user may ask for it.

@@ -46,7 +46,7 @@ const OUTSIDE: [&str; 9] = [
 ];
 
 /// A crate that stands for an outside thing, and the part of the source that may know it; two parts where both need it.
-const HOMES: [(&str, &str); 40] = [
+const HOMES: [(&str, &str); 41] = [
     ("arboard", "world/clipboard"),
     ("cap_fs_ext", "world/workspace/"),
     ("cap_std", "world/workspace/"),
@@ -65,6 +65,7 @@ const HOMES: [(&str, &str); 40] = [
     ("indicatif", "cli/terminal"),
     ("jiff", "clock"),
     ("landlock", "world/sandbox/"),
+    ("memmap2", "world/whole_file"),
     ("notify", "world/watch"),
     ("notify_debouncer_full", "world/watch"),
     ("notify_rust", "world/desktop/mac"),

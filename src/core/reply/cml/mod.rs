@@ -127,10 +127,11 @@ impl<'t> BatchReader<'_, 't> {
         let (mut at, mut last_tag_end) = (from, from);
         while let Some(next) = next_tag(bytes, at) {
             at = next;
-            let tag = follows(bytes, at, last_tag_end)
-                .then(|| Tag::at(self.text, at))
-                .flatten();
-            let Some(tag) = tag else {
+            if !follows(bytes, at, last_tag_end) {
+                at += 1;
+                continue;
+            }
+            let Some(tag) = Tag::at(self.text, at) else {
                 at += 1;
                 continue;
             };

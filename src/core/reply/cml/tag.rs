@@ -52,6 +52,7 @@ impl ElementName {
     }
 
     /// True if its content is a raw payload.
+    #[inline]
     pub(crate) fn is_payload(self) -> bool {
         matches!(
             self,
@@ -60,6 +61,7 @@ impl ElementName {
     }
 
     /// True if its attributes say how a command is meant.
+    #[inline]
     pub(crate) fn has_options(self) -> bool {
         matches!(self, Self::C | Self::Path | Self::X)
     }
@@ -236,11 +238,13 @@ impl<'t> Tag<'t> {
         }
     }
 
+    #[inline]
     pub(crate) fn is(&self, kind: TagKind, name: ElementName) -> bool {
         self.kind == kind && self.name == Some(name)
     }
 
     /// True if there is anything between its name and its end: nearly no tag has that, and then nothing need be read of it.
+    #[inline]
     pub(crate) fn has_attributes(&self) -> bool {
         !self.attributes.is_empty()
     }
@@ -262,11 +266,13 @@ impl<'t> Tag<'t> {
     }
 
     /// True if only white space stands behind it on its line.
+    #[inline]
     pub(crate) fn ends_line(&self, text: &str) -> bool {
         rest_is_blank(text.as_bytes(), self.end)
     }
 
     /// True if it stands alone on its line.
+    #[inline]
     pub(crate) fn alone(&self, text: &str) -> bool {
         starts_line(text.as_bytes(), self.at) && self.ends_line(text)
     }
@@ -319,12 +325,19 @@ fn tag_end(bytes: &[u8], from: usize) -> Option<usize> {
 }
 
 /// True if only white space, or the text's BOM, stands before this offset on its line.
+#[inline]
 pub(crate) fn starts_line(bytes: &[u8], at: usize) -> bool {
     follows(bytes, at, usize::MAX)
 }
 
 /// True if only white space stands between this offset and the start of its line or the end of the tag before it.
+#[inline(always)]
 pub(crate) fn follows(bytes: &[u8], at: usize, tag_end: usize) -> bool {
+    // Nearly every tag is the first of its line.
+    matches!(bytes[..at], [.., b'\n']) || follows_blanks(bytes, at, tag_end)
+}
+
+fn follows_blanks(bytes: &[u8], at: usize, tag_end: usize) -> bool {
     let mut before = at;
     while before > 0 && before != tag_end {
         match bytes[before - 1] {
@@ -338,6 +351,7 @@ pub(crate) fn follows(bytes: &[u8], at: usize, tag_end: usize) -> bool {
 }
 
 /// The start of the line that holds this offset.
+#[inline]
 pub(crate) fn line_start(bytes: &[u8], at: usize) -> usize {
     match bytes[..at] {
         // Mostly a tag is asked for, which is the first of its line.
@@ -347,6 +361,7 @@ pub(crate) fn line_start(bytes: &[u8], at: usize) -> usize {
 }
 
 /// The offset behind the line end of the line that holds this offset.
+#[inline]
 pub(crate) fn next_line(bytes: &[u8], at: usize) -> usize {
     match bytes[at..] {
         [b'\n', ..] => at + 1,
@@ -355,6 +370,7 @@ pub(crate) fn next_line(bytes: &[u8], at: usize) -> usize {
 }
 
 /// True if only white space stands from this offset to the end of its line.
+#[inline]
 pub(crate) fn rest_is_blank(bytes: &[u8], from: usize) -> bool {
     let mut rest = bytes[from..].iter();
     let text = rest.find(|byte| !matches!(byte, b' ' | b'\t' | b'\r'));
@@ -362,6 +378,7 @@ pub(crate) fn rest_is_blank(bytes: &[u8], from: usize) -> bool {
 }
 
 /// The first offset from here that is no space or tab.
+#[inline]
 pub(crate) fn skip_blanks(bytes: &[u8], from: usize) -> usize {
     from + bytes[from..]
         .iter()
