@@ -1,7 +1,6 @@
 //! `clada check`: lists the tasks and problems of a reply; carries out nothing.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
@@ -25,9 +24,6 @@ use crate::settings::{ReadableSettings, Settings};
 use crate::start;
 use crate::text::language::Language;
 use crate::world::chat_keys::ChatKeys;
-
-/// The usual length of a line about a task, in bytes.
-const LINE: usize = 128;
 
 /// Checks one reply. Succeeds if it has no error; warnings are only printed.
 ///
@@ -206,24 +202,17 @@ struct ListedTask<'t> {
 
 impl ListedTask<'_> {
     fn line(&self) -> String {
-        let mut line = String::with_capacity(LINE);
-        // Nothing can fail that is written to memory.
-        let _ = match self.id {
-            Some(id) => write!(line, "{id}"),
-            None => write!(line, "{}", self.number),
-        };
-        for word in [self.command, &self.target] {
-            line.push(' ');
-            line += word;
-        }
-        line.truncate(line.trim_end().len());
-        let (first, last) = (self.first_line, self.last_line);
-        let _ = if first == last {
-            write!(line, " (line {first})")
+        // A reply may have many tasks, and formatting takes several times as long.
+        let number = self.number.to_string();
+        let id = self.id.unwrap_or(&number);
+        let task = [id, " ", self.command, " ", &self.target].concat();
+        let task = task.trim_end();
+        let (first, last) = (self.first_line.to_string(), self.last_line.to_string());
+        if first == last {
+            [task, " (line ", &first, ")"].concat()
         } else {
-            write!(line, " (lines {first}-{last})")
-        };
-        line
+            [task, " (lines ", &first, "-", &last, ")"].concat()
+        }
     }
 }
 

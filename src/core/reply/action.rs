@@ -97,13 +97,14 @@ impl Command {
 
     /// The command of that name, in any letter case; `_` is as good as `-`.
     pub fn parse(name: &str) -> Option<Self> {
-        let is_same = |known: &str| {
-            let mut pairs = known.bytes().zip(name.bytes());
-            pairs.all(|(k, n)| k.eq_ignore_ascii_case(&n) || k == b'-' && n == b'_')
+        let name = name.as_bytes();
+        let is_same = |known: &[u8]| {
+            let mut known = known.iter().enumerate();
+            known.all(|(at, k)| k.eq_ignore_ascii_case(&name[at]) || *k == b'-' && name[at] == b'_')
         };
         for (command, names) in &NAMES {
             for known in *names {
-                if known.len() == name.len() && is_same(known) {
+                if known.len() == name.len() && is_same(known.as_bytes()) {
                     return Some(*command);
                 }
             }

@@ -131,16 +131,16 @@ fn block_start(text: &str, block: &Range<usize>) -> usize {
 
 /// True if something in a text does not end.
 fn is_cut_off(text: &str, scan: &Scan<'_>) -> bool {
-    let is_open = |batch: &Batch<'_>| matches!(batch.state, BatchState::Open(_));
-    let of_batches = scan.batches.iter().flat_map(|batch| {
-        let tasks = batch.tasks.iter();
-        let of_tasks = tasks.filter_map(|task| task.action.as_ref().err());
-        batch.state.problem().into_iter().chain(of_tasks)
-    });
+    let is_open = |batch: &Batch<'_>| {
+        let mut tasks = batch.tasks.iter();
+        matches!(batch.state, BatchState::Open(_))
+            || batch.state.problem().is_some_and(is_unended)
+            || tasks.any(|task| task.action.as_ref().is_err_and(is_unended))
+    };
     scan.off.is_some()
         || !scan.inside.is_empty()
+        || scan.problems.iter().any(is_unended)
         || scan.batches.iter().any(is_open)
-        || scan.problems.iter().chain(of_batches).any(is_unended)
         || has_open_fence(text, scan)
 }
 

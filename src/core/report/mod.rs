@@ -785,7 +785,9 @@ pub fn one_line(text: &str) -> String {
 /// takes many bytes at once.
 fn is_plain_line(text: &[u8]) -> bool {
     let behind = text.get(1..).unwrap_or_default();
-    let is_printed = text.iter().fold(true, |all, byte| all & matches!(byte, b' '..=b'~'));
+    let is_printed = text
+        .iter()
+        .fold(true, |all, byte| all & matches!(byte, b' '..=b'~'));
     let pairs = text.iter().zip(behind);
     let has_stretch = pairs.fold(false, |any, (a, b)| any | (*a == b' ') & (*b == b' '));
     is_printed && !has_stretch

@@ -230,7 +230,7 @@ impl<'t> BatchReader<'_, 't> {
         }
         for inner in tags(self.text, tag.end..self.text.len()) {
             if inner.is(TagKind::Close, name) {
-                self.add_short(tag, name, self.text[tag.end..inner.at].trim(), inner.end);
+                self.add_short(tag, name, trimmed(&self.text[tag.end..inner.at]), inner.end);
                 return NextTag::Behind(inner.end);
             }
             if self.is_boundary(&inner) {
@@ -297,7 +297,7 @@ impl<'t> BatchReader<'_, 't> {
     fn break_at(&mut self, at: usize, cause: impl FnOnce(Within) -> Cause) {
         if !self.is_broken() {
             let cause = cause(self.within());
-            self.batch.state = BatchState::Broken(Problem { at, cause });
+            self.batch.state = BatchState::Broken(Problem { at, cause }.into());
         }
     }
 
@@ -340,7 +340,7 @@ impl<'t> BatchReader<'_, 't> {
             BatchState::Broken(_) if end == self.text.len() => {}
             // What is read behind it may turn out to be a part of it all the same.
             BatchState::Broken(first) => self.batch.state = BatchState::Open(first.clone()),
-            _ => self.batch.state = BatchState::Open(Problem { at, cause }),
+            _ => self.batch.state = BatchState::Open(Problem { at, cause }.into()),
         }
         end
     }
@@ -452,6 +452,14 @@ impl<'t> BatchReader<'_, 't> {
             }
         }
         self.batch
+    }
+}
+
+/// A text without the white space around it. Mostly there is none, and its first and its last byte tell.
+fn trimmed(text: &str) -> &str {
+    match text.as_bytes() {
+        [first, .., last] if first.is_ascii_graphic() && last.is_ascii_graphic() => text,
+        _ => text.trim(),
     }
 }
 

@@ -291,7 +291,10 @@ impl<'t> Elements<'t> {
                 replace: payload(ElementName::Replace)?,
             });
         }
-        for (name, count) in [(ElementName::Search, searches), (ElementName::Replace, replaces)] {
+        for (name, count) in [
+            (ElementName::Search, searches),
+            (ElementName::Replace, replaces),
+        ] {
             if count == 0 {
                 return Err(self.missing(name, command));
             }
@@ -301,10 +304,12 @@ impl<'t> Elements<'t> {
         }
         // Exactly the room for them: for the usual single pair, collecting would make room for four.
         let mut pairs = Vec::with_capacity(searches);
-        pairs.extend(
-            self.all(ElementName::Search)
-                .zip(self.all(ElementName::Replace)),
-        );
+        for pair in self
+            .all(ElementName::Search)
+            .zip(self.all(ElementName::Replace))
+        {
+            pairs.push(pair);
+        }
         Ok(Replacement::Pairs(pairs))
     }
 

@@ -93,7 +93,8 @@ impl<'t> Elements<'t> {
                     self.warn(element.tag.at, Cause::LooksEscaped { element: name });
                 }
             }
-            payload.is_whole = element.tag.has_attributes() && says_whole(element.name, &element.tag);
+            payload.is_whole =
+                element.tag.has_attributes() && says_whole(element.name, &element.tag);
         }
         self.elements.push(element);
     }
