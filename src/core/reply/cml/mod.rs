@@ -23,7 +23,7 @@ use super::task::{
     Action, Batch, BatchState, Cause, Payload, Problem, Replacement, Task, WholePart, Within,
 };
 use super::text::Form;
-use crate::reply::cml::elements::{Element, ElementContent, Elements};
+use crate::reply::cml::elements::Elements;
 use crate::reply::cml::payload::{Ends, is_cdata};
 use crate::reply::cml::tag::{
     ElementName, Tag, TagKind, follows, line_start, next_line, opens, rest_is_blank, starts_line,
@@ -200,19 +200,9 @@ impl<'t> BatchReader<'_, 't> {
         };
         // Between tasks it is skipped as a whole too: what it quotes must not be taken for a task.
         if self.task.open().is_some() {
-            let payload = Payload {
-                form: end.form,
-                raw: end.raw.into(),
-                indent: "",
-                is_crlf: end.form == Form::Block && is_crlf(end.raw) && !self.ends_in_crlf(tag),
-                is_whole: false,
-            };
-            self.task.add(Element {
-                name,
-                tag: *tag,
-                content: ElementContent::Payload(payload),
-                end: end.after,
-            });
+            let is_block = end.form == Form::Block;
+            let is_crlf = is_block && is_crlf(end.raw) && !self.ends_in_crlf(tag);
+            self.task.add_payload(name, tag, &end, is_crlf);
         }
         NextTag::Behind(end.after)
     }
@@ -247,12 +237,7 @@ impl<'t> BatchReader<'_, 't> {
 
     fn add_short(&mut self, tag: &Tag<'t>, name: ElementName, content: &'t str, end: usize) {
         if self.task.open().is_some() {
-            self.task.add(Element {
-                name,
-                tag: *tag,
-                content: ElementContent::Short(content),
-                end,
-            });
+            self.task.add_short(name, tag, content, end);
         }
     }
 

@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 
+use super::payload::PayloadEnd;
 use super::tag::{ENTITIES, ElementName, Tag, TagKind, tags};
 use crate::reply::action::{Action, Command, Payload};
 use crate::reply::task::{Cause, Problem, Task};
@@ -77,26 +78,58 @@ impl<'t> Elements<'t> {
         self.check_attributes(ElementName::Task, task);
     }
 
-    pub(crate) fn add(&mut self, mut element: Element<'t>) {
-        if !element.name.has_options() {
-            self.check_attributes(element.name, &element.tag);
+    /// Adds an element that is no payload.
+    pub(crate) fn add_short(
+        &mut self,
+        name: ElementName,
+        tag: &Tag<'t>,
+        text: &'t str,
+        end: usize,
+    ) {
+        if !name.has_options() {
+            self.check_attributes(name, tag);
         }
-        if let ElementContent::Payload(payload) = &mut element.content {
-            let name = element.name.text();
-            let raw = payload.raw.as_bytes();
-            // Code often has neither, and one pass says so.
-            if let Some(sign) = memchr::memchr2(b'<', b'&', raw) {
-                if holds_task_end(&payload.raw, sign) {
-                    self.warn(element.tag.at, Cause::HoldsTaskEnd { element: name });
-                }
-                if looks_escaped(&payload.raw, sign) {
-                    self.warn(element.tag.at, Cause::LooksEscaped { element: name });
-                }
+        self.elements.push(Element {
+            name,
+            tag: *tag,
+            content: ElementContent::Short(text),
+            end,
+        });
+    }
+
+    /// Adds a payload with this end.
+    pub(crate) fn add_payload(
+        &mut self,
+        name: ElementName,
+        tag: &Tag<'t>,
+        end: &PayloadEnd<'t>,
+        is_crlf: bool,
+    ) {
+        if !name.has_options() {
+            self.check_attributes(name, tag);
+        }
+        // Code often has neither, and one pass says so.
+        if let Some(sign) = memchr::memchr2(b'<', b'&', end.raw.as_bytes()) {
+            let element = name.text();
+            if holds_task_end(end.raw, sign) {
+                self.warn(tag.at, Cause::HoldsTaskEnd { element });
             }
-            payload.is_whole =
-                element.tag.has_attributes() && says_whole(element.name, &element.tag);
+            if looks_escaped(end.raw, sign) {
+                self.warn(tag.at, Cause::LooksEscaped { element });
+            }
         }
-        self.elements.push(element);
+        self.elements.push(Element {
+            name,
+            tag: *tag,
+            content: ElementContent::Payload(Payload {
+                form: end.form,
+                raw: end.raw.into(),
+                indent: "",
+                is_crlf,
+                is_whole: tag.has_attributes() && says_whole(name, tag),
+            }),
+            end: end.after,
+        });
     }
 
     pub(crate) fn unknown(&mut self, tag: &Tag<'t>) {
