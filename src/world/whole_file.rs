@@ -14,9 +14,9 @@ const LARGE: u64 = 4 * 1024 * 1024;
 const PIECE: usize = 1024 * 1024;
 
 /// The bytes of a file.
-pub struct WholeFile(Memory);
+pub struct WholeFile(FileMemory);
 
-enum Memory {
+enum FileMemory {
     Small(Vec<u8>),
     /// Memory of its own, no map of the file: whoever writes to that does not change it.
     Large(MmapMut, usize),
@@ -42,20 +42,20 @@ impl WholeFile {
             let read = fill(&mut memory, &mut file)?;
             file.read_to_end(&mut bytes)?;
             if bytes.is_empty() {
-                return Ok(Self(Memory::Large(memory, read)));
+                return Ok(Self(FileMemory::Large(memory, read)));
             }
             // It has grown meanwhile.
             bytes.splice(..0, memory[..read].iter().copied());
         } else {
             file.read_to_end(&mut bytes)?;
         }
-        Ok(Self(Memory::Small(bytes)))
+        Ok(Self(FileMemory::Small(bytes)))
     }
 }
 
 impl From<Vec<u8>> for WholeFile {
     fn from(bytes: Vec<u8>) -> Self {
-        Self(Memory::Small(bytes))
+        Self(FileMemory::Small(bytes))
     }
 }
 
@@ -64,8 +64,8 @@ impl Deref for WholeFile {
 
     fn deref(&self) -> &[u8] {
         match &self.0 {
-            Memory::Small(bytes) => bytes,
-            Memory::Large(memory, length) => &memory[..*length],
+            FileMemory::Small(bytes) => bytes,
+            FileMemory::Large(memory, length) => &memory[..*length],
         }
     }
 }
