@@ -13,7 +13,7 @@ use super::Face;
 use crate::logs;
 use crate::report;
 use crate::run::Progress;
-use crate::text::hidden::{Sieve, in_json, write_out, written_out};
+use crate::text::hidden::{Sieve, in_json, is_plain, plain_length, write_out, written_out};
 use crate::text::plain::plain;
 use crate::world::scarce;
 
@@ -213,13 +213,23 @@ impl<W: Write> Screen<W> {
     }
 
     fn text(&mut self, text: &str) -> io::Result<()> {
-        let mut from = 0;
-        for (at, c) in text.char_indices() {
+        let (mut from, mut at) = (0, 0);
+        loop {
+            let plain = plain_length(&text.as_bytes()[at..]);
+            if plain > 0 {
+                at += plain;
+                self.sieve.pass(text.as_bytes()[at - 1]);
+            }
+            let Some(c) = text[at..].chars().next() else {
+                break;
+            };
+            let start = at;
+            at += c.len_utf8();
             if self.sieve.keeps(c) {
                 continue;
             }
-            self.to.write_all(&text.as_bytes()[from..at])?;
-            from = at + c.len_utf8();
+            self.to.write_all(&text.as_bytes()[from..start])?;
+            from = at;
             // A line may end as on Windows.
             if c != '\r' || !text[from..].starts_with('\n') {
                 let mut seen = String::new();
@@ -233,8 +243,7 @@ impl<W: Write> Screen<W> {
 
 impl<W: Write> Write for Screen<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let is_simple = |byte: &u8| matches!(byte, b' '..=b'~' | b'\n' | b'\t');
-        if self.partial.is_empty() && bytes.iter().all(is_simple) {
+        if self.partial.is_empty() && is_plain(bytes) {
             self.to.write_all(bytes)?;
             self.sieve.pass(bytes.last().copied().unwrap_or_default());
             return Ok(bytes.len());

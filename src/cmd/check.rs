@@ -1,7 +1,6 @@
 //! `clada check`: lists the tasks and problems of a reply; carries out nothing.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
@@ -26,15 +25,13 @@ use crate::start;
 use crate::text::language::Language;
 use crate::world::chat_keys::ChatKeys;
 
-/// The usual length of a line about a task, in bytes.
-const LINE: usize = 128;
-
 /// Checks one reply. Succeeds if it has no error; warnings are only printed.
 ///
 /// # Errors
 /// Where it cannot be read.
 pub fn main(file: Option<&Path>, as_json: bool) -> Result<ExitCode, Error> {
-    let text = read_reply(file)?;
+    let reply = read_reply(file)?;
+    let text = reply.text()?;
     let (_, root) = start::find_root(None)?;
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
     let ReadableSettings {
@@ -42,19 +39,19 @@ pub fn main(file: Option<&Path>, as_json: bool) -> Result<ExitCode, Error> {
     } = Settings::rest(&folders, &root);
     cmd::tell_wrong(&wrong);
     let dialects = settings.dialects;
-    let found = scan_for(&text, dialects.into_iter().collect());
-    let blocks = nesl::document(&text, &found);
+    let found = scan_for(text, dialects.into_iter().collect());
+    let blocks = nesl::document(text, &found);
     let is_other = |batch: &&Batch<'_>| !nesl::is_ours(batch);
     let others = found.batches.iter().filter(is_other);
     let tasks = others.map(|batch| batch.tasks.len()).sum::<usize>() + blocks.blocks.len();
     let policy = Policy::new(&settings.exec.deny, &settings.exec.ask);
     let policy = policy.ok();
-    let listed = listed(&text, &found, policy.as_ref());
-    let problems = problems(&text, &found);
+    let listed = listed(text, &found, policy.as_ref());
+    let problems = problems(text, &found);
     let failed = problems
         .iter()
         .any(|problem| problem.error_type != "warning");
-    let carried = CarriedKey::of(&text, &found, &folders);
+    let carried = CarriedKey::of(text, &found, &folders);
     if as_json {
         let listed: Vec<_> = listed.collect();
         let mut said = json(&found, &blocks, tasks, &listed, &problems);
@@ -68,13 +65,15 @@ pub fn main(file: Option<&Path>, as_json: bool) -> Result<ExitCode, Error> {
         // Standard output is flushed at each line end, and a reply may have many tasks.
         let mut out = BufWriter::new(terminal::stdout());
         for task in listed {
-            let (asks, commands) = question::parted(task.asks.as_deref().unwrap_or_default());
-            let dash = if asks.is_empty() { "" } else { " - " };
-            let line = report::one_line(&task.line()) + dash + asks + "\n";
-            out.write_all(line.as_bytes())?;
-            for command in commands {
-                writeln!(out, "     {command}")?;
+            out.write_all(report::one_line(&task.line()).as_bytes())?;
+            if let Some(asks) = &task.asks {
+                let (asks, commands) = question::parted(asks);
+                write!(out, " - {asks}")?;
+                for command in commands {
+                    write!(out, "\n     {command}")?;
+                }
             }
+            out.write_all(b"\n")?;
         }
         let said = said(&problems, &blocks);
         for (line, said) in &said {
@@ -203,24 +202,17 @@ struct ListedTask<'t> {
 
 impl ListedTask<'_> {
     fn line(&self) -> String {
-        let mut line = String::with_capacity(LINE);
-        // Nothing can fail that is written to memory.
-        let _ = match self.id {
-            Some(id) => write!(line, "{id}"),
-            None => write!(line, "{}", self.number),
-        };
-        for word in [self.command, &self.target] {
-            line.push(' ');
-            line += word;
-        }
-        line.truncate(line.trim_end().len());
-        let (first, last) = (self.first_line, self.last_line);
-        let _ = if first == last {
-            write!(line, " (line {first})")
+        // A reply may have many tasks, and formatting takes several times as long.
+        let number = self.number.to_string();
+        let id = self.id.unwrap_or(&number);
+        let task = [id, " ", self.command, " ", &self.target].concat();
+        let task = task.trim_end();
+        let (first, last) = (self.first_line.to_string(), self.last_line.to_string());
+        if first == last {
+            [task, " (line ", &first, ")"].concat()
         } else {
-            write!(line, " (lines {first}-{last})")
-        };
-        line
+            [task, " (lines ", &first, "-", &last, ")"].concat()
+        }
     }
 }
 

@@ -4,25 +4,42 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use crate::error::Error;
+use crate::world::whole_file::WholeFile;
+
+/// The bytes of a reply, and the name of what they were read from.
+pub(super) struct ReplyInput {
+    bytes: WholeFile,
+    name: String,
+}
 
 /// Reads the reply in a file; of `-` or no file, on standard input.
-pub(super) fn read_reply(file: Option<&Path>) -> Result<String, Error> {
-    let (bytes, name) = match file.filter(|path| *path != Path::new("-")) {
+pub(super) fn read_reply(file: Option<&Path>) -> Result<ReplyInput, Error> {
+    match file.filter(|path| *path != Path::new("-")) {
         None => {
             let mut bytes = Vec::new();
             io::stdin().lock().read_to_end(&mut bytes)?;
-            (bytes, "standard input".to_owned())
+            Ok(ReplyInput {
+                bytes: bytes.into(),
+                name: "standard input".to_owned(),
+            })
         }
         Some(path) => {
-            let bytes = std::fs::read(path).map_err(|error| Error::Reply {
+            let bytes = WholeFile::read(path).map_err(|error| Error::Reply {
                 path: path.to_owned(),
                 error,
             })?;
-            (bytes, path.display().to_string())
+            let name = path.display().to_string();
+            Ok(ReplyInput { bytes, name })
         }
-    };
-    String::from_utf8(bytes).map_err(|error| Error::NotText {
-        path: name,
-        at: error.utf8_error().valid_up_to(),
-    })
+    }
+}
+
+impl ReplyInput {
+    /// Its text.
+    pub(super) fn text(&self) -> Result<&str, Error> {
+        std::str::from_utf8(&self.bytes).map_err(|error| Error::NotText {
+            path: self.name.clone(),
+            at: error.valid_up_to(),
+        })
+    }
 }

@@ -30,7 +30,8 @@ use crate::world::sandbox;
 pub fn main(args: &RunArgs) -> Result<ExitCode, Error> {
     let (given, root) = start::find_root(args.root.as_deref())?;
     sharing::check_root(&root, args.allow_shared)?;
-    let text = read_reply(args.file.as_deref())?;
+    let reply = read_reply(args.file.as_deref())?;
+    let text = reply.text()?;
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
     let runtime = start::runtime()?;
     let loaded = Settings::load(&folders, &root)?;
@@ -63,11 +64,11 @@ pub fn main(args: &RunArgs) -> Result<ExitCode, Error> {
             stop,
         };
         // A reply may be a notes file: its results block is not part of the reply, but its lines count.
-        let found = scan_for(&text, runner.setup.dialects);
+        let found = scan_for(text, runner.setup.dialects);
         if found.batches.iter().any(Batch::has_exec) {
             sandbox::warm_up();
         }
-        let jobs = Job::all(&text, &found, args.approve);
+        let jobs = Job::all(text, &found, args.approve);
         let mut terminal = Terminal::new(std::io::stderr());
         let mut report = if args.dry_run {
             runner.preview(&jobs, &around)
@@ -89,7 +90,7 @@ pub fn main(args: &RunArgs) -> Result<ExitCode, Error> {
             runs.end()?;
             ran.report
         };
-        let mut lines = LineNumbers::new(&text);
+        let mut lines = LineNumbers::new(text);
         let problems = found.problems.iter();
         let problems = problems.flat_map(|problem| ParseError::of(problem, &mut lines));
         report.problems.extend(problems);

@@ -46,4 +46,5 @@ pub mod survivors;
 pub mod syntax;
 pub mod tty;
 pub mod watch;
+pub mod whole_file;
 pub mod workspace;

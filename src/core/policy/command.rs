@@ -1,7 +1,9 @@
 //! What a command runs besides itself: the commands that it is given as arguments, and programs in its text. It never
 //! judges them.
 
+use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use super::shell::{Node, Word};
 
@@ -12,6 +14,14 @@ const CHAIN: usize = 8;
 /// one that an argument comes before that command.
 const WRAPPERS: &str = "builtin busybox caffeinate:tw chronic command doas:uC env:uC exec:a flock:wE:1 ionice:cnp nice:n nohup \
     pkexec setsid stdbuf:ioe strace:eopsu sudo:ugpChDrtTRU time:fo timeout:ks:1 watch:nd xargs:IEnLPsda";
+
+/// Each of them, with what stands behind its colons: it is looked for at every command.
+static WRAPPER: LazyLock<HashMap<&str, Vec<&str>>> = LazyLock::new(|| {
+    let wrappers = WRAPPERS.split_whitespace().map(|it| it.split(':'));
+    wrappers
+        .filter_map(|mut it| Some((it.next()?, it.collect())))
+        .collect()
+});
 
 /// Their long options whose value is the next word.
 const LONG_WITH_VALUE: &str = "--adjustment --arg-file --chdir --class --classdata --delimiter --group --interval --kill-after \
@@ -41,7 +51,8 @@ pub(super) fn program(words: &[Word]) -> &str {
 
 /// The last name of a path.
 pub(super) fn base(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
+    let slash = memchr::memrchr(b'/', path.as_bytes());
+    slash.map_or(path, |slash| &path[slash + 1..])
 }
 
 /// The commands that are this one's arguments.
@@ -50,13 +61,11 @@ fn inner(words: &[Word]) -> Vec<Vec<Word>> {
     if program == "find" {
         return found_and_run(words);
     }
-    let mut wrappers = WRAPPERS.split_whitespace().map(|it| it.split(':'));
-    let Some(mut known) = wrappers.find_map(|mut it| (it.next() == Some(program)).then_some(it))
-    else {
+    let Some(known) = WRAPPER.get(program) else {
         return Vec::new();
     };
-    let with_value = known.next().unwrap_or_default();
-    let mut before = known.count();
+    let with_value = known.first().copied().unwrap_or_default();
+    let mut before = known.len().saturating_sub(1);
     let mut at = 1;
     while let Some(word) = words.get(at) {
         let text = word.text.as_str();

@@ -41,7 +41,7 @@ pub enum Command {
 }
 
 /// The names of each command, in the order of the reference. The main one is first; the others are what models wrote unasked.
-const NAMES: [(Command, &[&str]); 24] = [
+static NAMES: [(Command, &[&str]); 24] = [
     (Command::Edit, &["edit", "replace", "patch"]),
     (Command::Overwrite, &["overwrite", "write", "create"]),
     (Command::Append, &["append", "add"]),
@@ -97,15 +97,19 @@ impl Command {
 
     /// The command of that name, in any letter case; `_` is as good as `-`.
     pub fn parse(name: &str) -> Option<Self> {
-        let same = |known: &&str| {
-            known.len() == name.len()
-                && known
-                    .bytes()
-                    .zip(name.bytes())
-                    .all(|(k, n)| k.eq_ignore_ascii_case(&n) || k == b'-' && n == b'_')
+        let name = name.as_bytes();
+        let is_same = |known: &[u8]| {
+            let mut known = known.iter().enumerate();
+            known.all(|(at, k)| k.eq_ignore_ascii_case(&name[at]) || *k == b'-' && name[at] == b'_')
         };
-        let mut all = NAMES.into_iter();
-        all.find_map(|(command, names)| names.iter().any(same).then_some(command))
+        for (command, names) in &NAMES {
+            for known in *names {
+                if known.len() == name.len() && is_same(known.as_bytes()) {
+                    return Some(*command);
+                }
+            }
+        }
+        None
     }
 
     /// The command line that does it, where only the user may ask for it.

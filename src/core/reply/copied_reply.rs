@@ -131,16 +131,16 @@ fn block_start(text: &str, block: &Range<usize>) -> usize {
 
 /// True if something in a text does not end.
 fn is_cut_off(text: &str, scan: &Scan<'_>) -> bool {
-    let is_open = |batch: &Batch<'_>| matches!(batch.state, BatchState::Open(_));
-    let of_batches = scan.batches.iter().flat_map(|batch| {
-        let tasks = batch.tasks.iter();
-        let of_tasks = tasks.filter_map(|task| task.action.as_ref().err());
-        batch.state.problem().into_iter().chain(of_tasks)
-    });
+    let is_open = |batch: &Batch<'_>| {
+        let mut tasks = batch.tasks.iter();
+        matches!(batch.state, BatchState::Open(_))
+            || batch.state.problem().is_some_and(is_unended)
+            || tasks.any(|task| task.action.as_ref().is_err_and(is_unended))
+    };
     scan.off.is_some()
         || !scan.inside.is_empty()
+        || scan.problems.iter().any(is_unended)
         || scan.batches.iter().any(is_open)
-        || scan.problems.iter().chain(of_batches).any(is_unended)
         || has_open_fence(text, scan)
 }
 
@@ -161,32 +161,29 @@ fn is_unended(problem: &Problem) -> bool {
 fn has_open_fence(text: &str, scan: &Scan<'_>) -> bool {
     let mut open = None;
     let mut end = 0;
-    for own in scan.batches.iter().flat_map(|batch| own_text(text, batch)) {
-        follow_fences(&text[end..own.start.max(end)], &mut open);
-        end = own.end.max(end);
+    for batch in &scan.batches {
+        // Between blocks fences may open and close.
+        let are_apart = batch.dialect.has_loose_blocks() && !batch.tasks.is_empty();
+        let blocks = if are_apart { &batch.tasks[..] } else { &[] };
+        let whole = (!are_apart).then_some(&batch.span);
+        for span in blocks.iter().map(|task| &task.span).chain(whole) {
+            let start = own_start(text, batch.dialect, span);
+            follow_fences(&text[end..start.max(end)], &mut open);
+            end = span.end.max(end);
+        }
     }
     follow_fences(&text[end..], &mut open);
     open.is_some()
 }
 
-/// The stretches of a batch in which a fence is text of its own. Between blocks fences may open and close.
-fn own_text(text: &str, batch: &Batch<'_>) -> Vec<Range<usize>> {
-    let own = |span: &Range<usize>| {
-        let start = match batch.dialect {
-            Dialect::Aider => block_start(text, span),
-            // It ends with its fence.
-            Dialect::Diff => start_with_fence(text, span.start),
-            _ => span.start,
-        };
-        start..span.end
-    };
-    let tasks = batch.tasks.iter().map(|task| own(&task.span));
-    let blocks = tasks.filter(|_| batch.dialect.has_loose_blocks());
-    let blocks: Vec<_> = blocks.collect();
-    if blocks.is_empty() {
-        return vec![own(&batch.span)];
+/// The start of the text of a batch, or of a block, in which a fence is text of its own.
+fn own_start(text: &str, dialect: Dialect, span: &Range<usize>) -> usize {
+    match dialect {
+        Dialect::Aider => block_start(text, span),
+        // It ends with its fence.
+        Dialect::Diff => start_with_fence(text, span.start),
+        _ => span.start,
     }
-    blocks
 }
 
 /// A fence that is open: its sign, and the number of times that it stands there.

@@ -18,7 +18,6 @@ use memchr::memmem;
 use super::dialect::{Dialect, Dialects};
 use super::task::{Batch, BatchState, Cause, Problem, Scan};
 use crate::reply::cml;
-use crate::reply::cml::payload::Ends;
 use crate::reply::cml::tag::{
     ElementName, Tag, TagKind, follows, line_start, next_line, opens, rest_is_blank, skip_blanks,
     starts_line,
@@ -38,7 +37,7 @@ const OPEN: usize = 32;
 pub fn scan_for(text: &str, dialects: Dialects) -> Scan<'_> {
     let mut pass = Pass {
         text,
-        ends: Ends::new(text),
+        cml: cml::Reader::new(text),
         places: Places::new(text, dialects),
         found: Scan::default(),
         behind: None,
@@ -60,7 +59,7 @@ pub fn scan_for(text: &str, dialects: Dialects) -> Scan<'_> {
 /// One way through a text.
 struct Pass<'t> {
     text: &'t str,
-    ends: Ends<'t>,
+    cml: cml::Reader<'t>,
     places: Places<'t>,
     found: Scan<'t>,
     /// The batches behind something that does not end, once there is such.
@@ -134,8 +133,8 @@ impl<'t> Pass<'t> {
         if is_lone && self.behind.as_ref().is_some_and(|it| it.has_own_tasks) {
             return Some(tag.end);
         }
-        let batch = cml::read(self.text, tag, &mut self.ends);
-        if self.ends.is_unsure {
+        let batch = self.cml.read(tag);
+        if self.cml.is_unsure() {
             self.unsure.get_or_insert(batch.span.start);
         }
         let resume = batch.span.end;

@@ -93,9 +93,9 @@ pub enum BatchState {
     /// Closed by a lenient reading that text still to come could overturn: it runs when nothing more arrives.
     Provisional,
     /// The text ended inside it: perhaps it is still being pasted, else it is broken.
-    Open(Problem),
+    Open(Box<Problem>),
     /// Nobody can tell where its parts start and end: none of it runs.
-    Broken(Problem),
+    Broken(Box<Problem>),
 }
 
 impl BatchState {
@@ -159,6 +159,7 @@ impl Call<'_> {
 
 impl<'t> Task<'t> {
     /// A task without explanation and warnings.
+    #[inline]
     pub(crate) fn new(span: Range<usize>, action: Result<Action<'t>, Problem>) -> Self {
         Self {
             span,

@@ -770,9 +770,7 @@ fn clip(text: &str, most: usize) -> Cow<'_, str> {
 /// be seen written out.
 pub fn one_line(text: &str) -> String {
     let text = text.trim();
-    let is_printed = |byte: &u8| matches!(byte, b' '..=b'~');
-    let has_stretch = || text.as_bytes().windows(2).any(|pair| pair == b"  ");
-    if text.as_bytes().iter().all(is_printed) && !has_stretch() {
+    if is_plain_line(text.as_bytes()) {
         return text.to_owned();
     }
     let breaks = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
@@ -781,6 +779,18 @@ pub fn one_line(text: &str) -> String {
         Cow::Borrowed(_) => line,
         Cow::Owned(line) => line,
     }
+}
+
+/// True if every byte of a text is printed, and no two blanks stand side by side. It looks at all of it, as the compiler then
+/// takes many bytes at once.
+fn is_plain_line(text: &[u8]) -> bool {
+    let behind = text.get(1..).unwrap_or_default();
+    let is_printed = text
+        .iter()
+        .fold(true, |all, byte| all & matches!(byte, b' '..=b'~'));
+    let pairs = text.iter().zip(behind);
+    let has_stretch = pairs.fold(false, |any, (a, b)| any | (*a == b' ') & (*b == b' '));
+    is_printed && !has_stretch
 }
 
 /// A line without its long stretches of blanks, which would push the rest out of sight.

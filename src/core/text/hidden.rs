@@ -132,10 +132,24 @@ pub fn in_json(json: &str) -> Cow<'_, str> {
     })
 }
 
+/// True if a text is of ASCII and nothing in it is hidden. It looks at all of it, as the compiler then takes many bytes at once.
+pub fn is_plain(text: &[u8]) -> bool {
+    text.iter()
+        .fold(true, |all, byte| all & is_plain_byte(byte))
+}
+
+/// The length of the plain text that a text begins with.
+pub fn plain_length(text: &[u8]) -> usize {
+    text.iter().take_while(|byte| is_plain_byte(byte)).count()
+}
+
+fn is_plain_byte(byte: &u8) -> bool {
+    matches!(byte, b' '..=b'~' | b'\n' | b'\t')
+}
+
 /// A text with other characters in the place of some: `put` tells if it has put some there.
 fn replaced(text: &str, mut put: impl FnMut(char, &mut String) -> bool) -> Cow<'_, str> {
-    let is_plain = |byte: &u8| matches!(byte, b' '..=b'~' | b'\n' | b'\t');
-    if text.as_bytes().iter().all(is_plain) {
+    if is_plain(text.as_bytes()) {
         return text.into();
     }
     let mut out = String::new();

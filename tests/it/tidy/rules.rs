@@ -46,7 +46,7 @@ const OUTSIDE: [&str; 9] = [
 ];
 
 /// A crate that stands for an outside thing, and the part of the source that may know it; two parts where both need it.
-const HOMES: [(&str, &str); 39] = [
+const HOMES: [(&str, &str); 40] = [
     ("arboard", "world/clipboard"),
     ("cap_fs_ext", "world/workspace/"),
     ("cap_std", "world/workspace/"),
@@ -64,6 +64,7 @@ const HOMES: [(&str, &str); 39] = [
     ("indicatif", "cli/terminal"),
     ("jiff", "clock"),
     ("landlock", "world/sandbox/"),
+    ("memmap2", "world/whole_file"),
     ("notify", "world/watch"),
     ("notify_debouncer_full", "world/watch"),
     ("notify_rust", "world/desktop/mac"),
@@ -89,7 +90,7 @@ const HOMES: [(&str, &str); 39] = [
 ];
 
 /// The parts of the world that its other parts may know: each is one thing that the system does, and knows no other part.
-const SHARED: [&str; 17] = [
+const SHARED: [&str; 18] = [
     "attendant",
     "attributes",
     "clipboard::display",
@@ -99,6 +100,7 @@ const SHARED: [&str; 17] = [
     "hurry",
     "lease",
     "locked",
+    "long_text",
     "ownership",
     "process",
     "programs",

@@ -20,53 +20,82 @@ use memchr::memchr;
 
 use super::dialect::Dialect;
 use super::task::{
-    Action, Batch, BatchState, Cause, Payload, Problem, Replacement, WholePart, Within,
+    Action, Batch, BatchState, Cause, Payload, Problem, Replacement, Task, WholePart, Within,
 };
 use super::text::Form;
-use crate::reply::cml::elements::{Element, ElementContent, Elements};
+use crate::reply::cml::elements::Elements;
 use crate::reply::cml::payload::{Ends, is_cdata};
 use crate::reply::cml::tag::{
     ElementName, Tag, TagKind, follows, line_start, next_line, opens, rest_is_blank, starts_line,
     tags,
 };
 
-/// Reads the batch that `open` opens: a `<tasks>`, or a `<task>` that stands alone. The scan goes on behind it.
-pub(crate) fn read<'t>(text: &'t str, open: &Tag<'t>, ends: &mut Ends<'t>) -> Batch<'t> {
-    let lone = open.name == Some(ElementName::Task);
-    ends.is_unsure = false;
-    let mut reader = BatchReader {
-        text,
-        ends,
-        lone,
-        depth: usize::from(lone),
-        task: Elements::default(),
-        batch: Batch::new(
-            Dialect::Cml,
-            open.at..open.end,
-            BatchState::Complete,
-            Vec::with_capacity(1),
-        ),
-        bad_attribute: None,
-        warnings: Vec::new(),
-    };
-    if lone {
-        reader.task.begin(open);
-    } else {
-        reader.read_attributes(open);
-    }
-    reader.batch.span.end = reader.run(open.end);
-    reader.finish()
+/// Reads the batches of one text, one after the other.
+pub(crate) struct Reader<'t> {
+    text: &'t str,
+    ends: Ends<'t>,
+    task: Elements<'t>,
+    /// The room for the tasks of a batch, whose number is known at its end.
+    tasks: Vec<Task<'t>>,
 }
 
-struct BatchReader<'e, 't> {
+impl<'t> Reader<'t> {
+    pub(crate) fn new(text: &'t str) -> Self {
+        Self {
+            text,
+            ends: Ends::new(text),
+            task: Elements::default(),
+            tasks: Vec::new(),
+        }
+    }
+
+    /// Reads the batch that `open` opens: a `<tasks>`, or a `<task>` that stands alone. The scan goes on behind it.
+    pub(crate) fn read(&mut self, open: &Tag<'t>) -> Batch<'t> {
+        let lone = open.name == Some(ElementName::Task);
+        self.ends.is_unsure = false;
+        self.task.clear();
+        let mut reader = BatchReader {
+            text: self.text,
+            ends: &mut self.ends,
+            lone,
+            depth: usize::from(lone),
+            task: &mut self.task,
+            tasks: &mut self.tasks,
+            batch: Batch::new(
+                Dialect::Cml,
+                open.at..open.end,
+                BatchState::Complete,
+                Vec::new(),
+            ),
+            bad_attribute: None,
+            warnings: Vec::new(),
+        };
+        if lone {
+            reader.task.begin(open);
+        } else {
+            reader.read_attributes(open);
+        }
+        reader.batch.span.end = reader.run(open.end);
+        reader.finish()
+    }
+
+    /// True if an element of the last batch may still end elsewhere, in text to come.
+    pub(crate) fn is_unsure(&self) -> bool {
+        self.ends.is_unsure
+    }
+}
+
+struct BatchReader<'r, 't> {
     text: &'t str,
-    ends: &'e mut Ends<'t>,
+    ends: &'r mut Ends<'t>,
     /// True if the batch is a `<task>` of its own.
     lone: bool,
     /// The number of `<task>` that are open in a lone batch, which is broken by one inside another.
     depth: usize,
     /// The task that is being read, if one is open.
-    task: Elements<'t>,
+    task: &'r mut Elements<'t>,
+    /// Those that are closed.
+    tasks: &'r mut Vec<Task<'t>>,
     /// Broken by the first structural problem that more text cannot repair.
     batch: Batch<'t>,
     /// A bad attribute of `<tasks>`, which is an error of every task of it.
@@ -98,10 +127,11 @@ impl<'t> BatchReader<'_, 't> {
         let (mut at, mut last_tag_end) = (from, from);
         while let Some(next) = next_tag(bytes, at) {
             at = next;
-            let tag = follows(bytes, at, last_tag_end)
-                .then(|| Tag::at(self.text, at))
-                .flatten();
-            let Some(tag) = tag else {
+            if !follows(bytes, at, last_tag_end) {
+                at += 1;
+                continue;
+            }
+            let Some(tag) = Tag::at(self.text, at) else {
                 at += 1;
                 continue;
             };
@@ -147,9 +177,7 @@ impl<'t> BatchReader<'_, 't> {
             }
             (ElementName::Task, TagKind::Close) => {
                 match self.task.open() {
-                    Some(_) => {
-                        self.batch.tasks.push(self.task.finish(tag.end));
-                    }
+                    Some(_) => self.tasks.push(self.task.finish(tag.end)),
                     None => self.stray(tag, name),
                 }
                 self.depth = self.depth.saturating_sub(1);
@@ -172,19 +200,9 @@ impl<'t> BatchReader<'_, 't> {
         };
         // Between tasks it is skipped as a whole too: what it quotes must not be taken for a task.
         if self.task.open().is_some() {
-            let payload = Payload {
-                form: end.form,
-                raw: end.raw.into(),
-                indent: "",
-                is_crlf: end.form == Form::Block && is_crlf(end.raw) && !self.ends_in_crlf(tag),
-                is_whole: false,
-            };
-            self.task.add(Element {
-                name,
-                tag: *tag,
-                content: ElementContent::Payload(payload),
-                end: end.after,
-            });
+            let is_block = end.form == Form::Block;
+            let is_crlf = is_block && is_crlf(end.raw) && !self.ends_in_crlf(tag);
+            self.task.add_payload(name, tag, &end, is_crlf);
         }
         NextTag::Behind(end.after)
     }
@@ -202,7 +220,7 @@ impl<'t> BatchReader<'_, 't> {
         }
         for inner in tags(self.text, tag.end..self.text.len()) {
             if inner.is(TagKind::Close, name) {
-                self.add_short(tag, name, self.text[tag.end..inner.at].trim(), inner.end);
+                self.add_short(tag, name, trimmed(&self.text[tag.end..inner.at]), inner.end);
                 return NextTag::Behind(inner.end);
             }
             if self.is_boundary(&inner) {
@@ -219,12 +237,7 @@ impl<'t> BatchReader<'_, 't> {
 
     fn add_short(&mut self, tag: &Tag<'t>, name: ElementName, content: &'t str, end: usize) {
         if self.task.open().is_some() {
-            self.task.add(Element {
-                name,
-                tag: *tag,
-                content: ElementContent::Short(content),
-                end,
-            });
+            self.task.add_short(name, tag, content, end);
         }
     }
 
@@ -259,7 +272,7 @@ impl<'t> BatchReader<'_, 't> {
 
     /// The offset behind the last task that is closed.
     fn last_task_end(&self) -> Option<usize> {
-        self.batch.tasks.last().map(|task| task.span.end)
+        self.tasks.last().map(|task| task.span.end)
     }
 
     fn is_broken(&self) -> bool {
@@ -269,7 +282,7 @@ impl<'t> BatchReader<'_, 't> {
     fn break_at(&mut self, at: usize, cause: impl FnOnce(Within) -> Cause) {
         if !self.is_broken() {
             let cause = cause(self.within());
-            self.batch.state = BatchState::Broken(Problem { at, cause });
+            self.batch.state = BatchState::Broken(Problem { at, cause }.into());
         }
     }
 
@@ -280,7 +293,7 @@ impl<'t> BatchReader<'_, 't> {
 
     /// The place that is being read, in the words of the reply.
     fn within(&self) -> Within {
-        let whole = self.batch.tasks.len();
+        let whole = self.tasks.len();
         let is_open = self.task.open().is_some();
         let (name, last) = self.task.read_so_far();
         Within {
@@ -312,7 +325,7 @@ impl<'t> BatchReader<'_, 't> {
             BatchState::Broken(_) if end == self.text.len() => {}
             // What is read behind it may turn out to be a part of it all the same.
             BatchState::Broken(first) => self.batch.state = BatchState::Open(first.clone()),
-            _ => self.batch.state = BatchState::Open(Problem { at, cause }),
+            _ => self.batch.state = BatchState::Open(Problem { at, cause }.into()),
         }
         end
     }
@@ -362,7 +375,7 @@ impl<'t> BatchReader<'_, 't> {
         let end = self.last_task_end();
         let end = end.filter(|_| !is_doubtful && self.bad_attribute.is_none())?;
         Some(WholePart {
-            tasks: self.batch.tasks.len(),
+            tasks: self.tasks.len(),
             end,
         })
     }
@@ -402,8 +415,9 @@ impl<'t> BatchReader<'_, 't> {
         if self.batch.state == BatchState::Complete && self.ends.is_unsure {
             self.batch.state = BatchState::Provisional;
         }
-        if self.batch.state.problem().is_some() {
-            self.batch.tasks.clear();
+        let tasks = self.tasks.drain(..);
+        if self.batch.state.problem().is_none() {
+            self.batch.tasks = tasks.collect();
         }
         if let Some(problem) = self.bad_attribute {
             for task in &mut self.batch.tasks {
@@ -423,6 +437,14 @@ impl<'t> BatchReader<'_, 't> {
             }
         }
         self.batch
+    }
+}
+
+/// A text without the white space around it. Mostly there is none, and its first and its last byte tell.
+fn trimmed(text: &str) -> &str {
+    match text.as_bytes() {
+        [first, .., last] if first.is_ascii_graphic() && last.is_ascii_graphic() => text,
+        _ => text.trim(),
     }
 }
 

@@ -52,6 +52,7 @@ impl ElementName {
     }
 
     /// True if its content is a raw payload.
+    #[inline]
     pub(crate) fn is_payload(self) -> bool {
         matches!(
             self,
@@ -60,8 +61,25 @@ impl ElementName {
     }
 
     /// True if its attributes say how a command is meant.
+    #[inline]
     pub(crate) fn has_options(self) -> bool {
         matches!(self, Self::C | Self::Path | Self::X)
+    }
+
+    /// The element whose name a text begins with, if it is written as nearly every tag has it, with the `>` behind.
+    #[inline(always)]
+    fn plain(text: &[u8]) -> Option<Self> {
+        Some(match text {
+            [b'i', b'>', ..] => Self::I,
+            [b'c', b'>', ..] => Self::C,
+            [b'x', b'>', ..] => Self::X,
+            [b'p', b'a', b't', b'h', b'>', ..] => Self::Path,
+            [b't', b'a', b's', b'k', b'>', ..] => Self::Task,
+            [b't', b'a', b's', b'k', b's', b'>', ..] => Self::Tasks,
+            [b's', b'e', b'a', b'r', b'c', b'h', b'>', ..] => Self::Search,
+            [b'r', b'e', b'p', b'l', b'a', b'c', b'e', b'>', ..] => Self::Replace,
+            _ => return None,
+        })
     }
 
     fn parse(name: &[u8]) -> Option<Self> {
@@ -131,6 +149,26 @@ impl<'t> Tag<'t> {
         let bytes = text.as_bytes();
         let close = bytes.get(at + 1) == Some(&b'/');
         let start = at + 1 + usize::from(close);
+        let Some(name) = ElementName::plain(&bytes[start..]) else {
+            return Self::of_any_form(text, at);
+        };
+        let spelling = name.text();
+        Some(Self {
+            at,
+            end: start + spelling.len() + '>'.len_utf8(),
+            kind: if close { TagKind::Close } else { TagKind::Open },
+            name: Some(name),
+            spelling,
+            attributes: "",
+        })
+    }
+
+    /// The tag at a `<`, however its name is written, and with attributes.
+    #[inline(never)]
+    fn of_any_form(text: &'t str, at: usize) -> Option<Self> {
+        let bytes = text.as_bytes();
+        let close = bytes.get(at + 1) == Some(&b'/');
+        let start = at + 1 + usize::from(close);
         let length = bytes[start..]
             .iter()
             .take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
@@ -140,7 +178,6 @@ impl<'t> Tag<'t> {
         }
         let rest = start + length;
         let (attributes, empty, end) = match bytes.get(rest)? {
-            // Nearly every tag.
             b'>' => ("", false, rest + 1),
             b'/' | b' ' | b'\t' => {
                 let closing = tag_end(bytes, rest)?;
@@ -201,13 +238,20 @@ impl<'t> Tag<'t> {
         }
     }
 
+    #[inline]
     pub(crate) fn is(&self, kind: TagKind, name: ElementName) -> bool {
         self.kind == kind && self.name == Some(name)
     }
 
+    /// True if there is anything between its name and its end: nearly no tag has that, and then nothing need be read of it.
+    #[inline]
+    pub(crate) fn has_attributes(&self) -> bool {
+        !self.attributes.is_empty()
+    }
+
     /// Its attributes, quoted or not. `Err` holds the text that cannot be read as attributes.
     pub(crate) fn attributes(&self) -> Result<Vec<(String, String)>, &'t str> {
-        if self.attributes.is_empty() {
+        if !self.has_attributes() {
             return Ok(Vec::new());
         }
         let content = format!("{} {}", self.spelling, self.attributes);
@@ -222,11 +266,13 @@ impl<'t> Tag<'t> {
     }
 
     /// True if only white space stands behind it on its line.
+    #[inline]
     pub(crate) fn ends_line(&self, text: &str) -> bool {
         rest_is_blank(text.as_bytes(), self.end)
     }
 
     /// True if it stands alone on its line.
+    #[inline]
     pub(crate) fn alone(&self, text: &str) -> bool {
         starts_line(text.as_bytes(), self.at) && self.ends_line(text)
     }
@@ -279,12 +325,19 @@ fn tag_end(bytes: &[u8], from: usize) -> Option<usize> {
 }
 
 /// True if only white space, or the text's BOM, stands before this offset on its line.
+#[inline]
 pub(crate) fn starts_line(bytes: &[u8], at: usize) -> bool {
     follows(bytes, at, usize::MAX)
 }
 
 /// True if only white space stands between this offset and the start of its line or the end of the tag before it.
+#[inline(always)]
 pub(crate) fn follows(bytes: &[u8], at: usize, tag_end: usize) -> bool {
+    // Nearly every tag is the first of its line.
+    matches!(bytes[..at], [.., b'\n']) || follows_blanks(bytes, at, tag_end)
+}
+
+fn follows_blanks(bytes: &[u8], at: usize, tag_end: usize) -> bool {
     let mut before = at;
     while before > 0 && before != tag_end {
         match bytes[before - 1] {
@@ -298,16 +351,26 @@ pub(crate) fn follows(bytes: &[u8], at: usize, tag_end: usize) -> bool {
 }
 
 /// The start of the line that holds this offset.
+#[inline]
 pub(crate) fn line_start(bytes: &[u8], at: usize) -> usize {
-    memchr::memrchr(b'\n', &bytes[..at]).map_or(0, |newline| newline + 1)
+    match bytes[..at] {
+        // Mostly a tag is asked for, which is the first of its line.
+        [.., b'\n'] => at,
+        _ => memchr::memrchr(b'\n', &bytes[..at]).map_or(0, |newline| newline + 1),
+    }
 }
 
 /// The offset behind the line end of the line that holds this offset.
+#[inline]
 pub(crate) fn next_line(bytes: &[u8], at: usize) -> usize {
-    memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |newline| at + newline + 1)
+    match bytes[at..] {
+        [b'\n', ..] => at + 1,
+        _ => memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |newline| at + newline + 1),
+    }
 }
 
 /// True if only white space stands from this offset to the end of its line.
+#[inline]
 pub(crate) fn rest_is_blank(bytes: &[u8], from: usize) -> bool {
     let mut rest = bytes[from..].iter();
     let text = rest.find(|byte| !matches!(byte, b' ' | b'\t' | b'\r'));
@@ -315,6 +378,7 @@ pub(crate) fn rest_is_blank(bytes: &[u8], from: usize) -> bool {
 }
 
 /// The first offset from here that is no space or tab.
+#[inline]
 pub(crate) fn skip_blanks(bytes: &[u8], from: usize) -> usize {
     from + bytes[from..]
         .iter()

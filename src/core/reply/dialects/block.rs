@@ -66,7 +66,7 @@ pub(crate) fn damaged<'t>(
         "this marker is inside a block that was not ended, so nothing up to the end of that block was done: put `{end}` \
          before it. This format cannot hold text with marker lines"
     );
-    let problem = Problem::said(at, said);
+    let problem = Problem::said(at, said).into();
     let mut in_quoted = true;
     let end = lines.find_map(|(at, line)| {
         let marker = marker(line)?;
@@ -83,7 +83,7 @@ pub(crate) fn damaged<'t>(
 /// The end of a block that begins at an offset and whose last marker, `end`, does not come.
 pub(crate) fn unended(text: &str, at: usize, dialect: Dialect, end: &'static str) -> EndOfBlock {
     let cause = Cause::NotEnded { dialect, end };
-    (text.len(), BatchState::Open(Problem { at, cause }))
+    (text.len(), BatchState::Open(Problem { at, cause }.into()))
 }
 
 /// The end of a block whose last marker is on a line. Text behind it would make that a line like any other, so it may run

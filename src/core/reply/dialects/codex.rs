@@ -50,13 +50,13 @@ pub(crate) fn read<'t>(text: &'t str, at: usize, floor: usize) -> Option<ParsedB
             BEGIN => {
                 let why = "`*** Begin Patch` appears again before this patch is ended, so nothing in it was done: \
                            end it with `*** End Patch` on a line of its own";
-                break BatchState::Broken(Problem::said(at, why));
+                break BatchState::Broken(Problem::said(at, why).into());
             }
             END => {
                 reader.at = line.next;
                 if tasks.is_empty() {
                     let why = "this patch names no file: name one with `*** Update File: PATH`";
-                    break BatchState::Broken(Problem::said(at, why));
+                    break BatchState::Broken(Problem::said(at, why).into());
                 }
                 break if reader.at_end {
                     BatchState::Provisional

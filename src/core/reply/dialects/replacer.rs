@@ -107,12 +107,15 @@ fn block<'t>(text: &'t str, start: usize, mark: usize) -> BlockResult<'t> {
                             done: write explanations before `<<<FILE>>>`, after `<<<EXPLANATION>>>`";
                 // Anything may stand here: the scan looks at all of it.
                 let end = mark + first.1.trim_end().len();
-                return Err((end, BatchState::Broken(Problem::said(line.0, said))));
+                return Err((end, BatchState::Broken(Problem::said(line.0, said).into())));
             }
             Some(_) => {
                 let said = "`<<<SEARCH>>>` or `<<<OVERWRITE>>>` must come here, after the path, so nothing in this \
                             block was done: write the whole block, up to `<<<END>>>`";
-                return Err((line.0, BatchState::Broken(Problem::said(line.0, said))));
+                return Err((
+                    line.0,
+                    BatchState::Broken(Problem::said(line.0, said).into()),
+                ));
             }
         }
     }

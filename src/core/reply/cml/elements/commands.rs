@@ -271,7 +271,7 @@ impl<'t> Elements<'t> {
 
     /// The texts of an edit.
     fn change(&self, command: Command) -> Result<Replacement<'t>, Problem> {
-        let count = |name| self.all(name).count();
+        let count = |name| self.elements.iter().filter(|e| e.name == name).count();
         let (searches, replaces) = (count(ElementName::Search), count(ElementName::Replace));
         let of_stretch =
             |e: &Element<'_>| matches!(e.name, ElementName::SearchHead | ElementName::SearchTail);
@@ -291,17 +291,25 @@ impl<'t> Elements<'t> {
                 replace: payload(ElementName::Replace)?,
             });
         }
-        self.payload(ElementName::Search, command)?;
-        self.payload(ElementName::Replace, command)?;
+        for (name, count) in [
+            (ElementName::Search, searches),
+            (ElementName::Replace, replaces),
+        ] {
+            if count == 0 {
+                return Err(self.missing(name, command));
+            }
+        }
         if searches != replaces {
             return Err(self.problem(self.at, Cause::UnevenPairs { searches, replaces }));
         }
         // Exactly the room for them: for the usual single pair, collecting would make room for four.
         let mut pairs = Vec::with_capacity(searches);
-        pairs.extend(
-            self.all(ElementName::Search)
-                .zip(self.all(ElementName::Replace)),
-        );
+        for pair in self
+            .all(ElementName::Search)
+            .zip(self.all(ElementName::Replace))
+        {
+            pairs.push(pair);
+        }
         Ok(Replacement::Pairs(pairs))
     }
 
@@ -352,7 +360,8 @@ impl<'t> Elements<'t> {
             let attributes = element.tag.attributes().unwrap_or_default();
             attributes.iter().any(|(name, _)| name == "lines")
         };
-        let mut options = self.elements.iter().filter(|e| e.name.has_options());
+        let has_any = |e: &&Element<'_>| e.tag.has_attributes() && e.name.has_options();
+        let mut options = self.elements.iter().filter(has_any);
         let Some(element) = options.find(has_lines) else {
             return Ok(());
         };

@@ -8,13 +8,14 @@ use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 
+use super::payload::PayloadEnd;
 use super::tag::{ENTITIES, ElementName, Tag, TagKind, tags};
 use crate::reply::action::{Action, Command, Payload};
 use crate::reply::task::{Cause, Problem, Task};
 use commands::takes_paths;
 use meant::{meant, unknown_command};
 
-/// The elements of the task that is being read. One value serves all tasks of a batch, one after the other: with a fresh
+/// The elements of the task that is being read. One value serves all tasks of a text, one after the other: with a fresh
 /// one for each the scan of tasks took a sixth longer.
 #[derive(Default)]
 pub(crate) struct Elements<'t> {
@@ -63,30 +64,72 @@ impl<'t> Elements<'t> {
         (name.trim().to_owned(), last)
     }
 
+    /// Forgets a task that never closed.
+    pub(crate) fn clear(&mut self) {
+        self.is_open = false;
+        self.elements.clear();
+        self.unknown = None;
+        self.warnings.clear();
+    }
+
     pub(crate) fn begin(&mut self, task: &Tag<'t>) {
         self.at = task.at;
         self.is_open = true;
         self.check_attributes(ElementName::Task, task);
     }
 
-    pub(crate) fn add(&mut self, mut element: Element<'t>) {
-        if !element.name.has_options() {
-            self.check_attributes(element.name, &element.tag);
+    /// Adds an element that is no payload.
+    pub(crate) fn add_short(
+        &mut self,
+        name: ElementName,
+        tag: &Tag<'t>,
+        text: &'t str,
+        end: usize,
+    ) {
+        if !name.has_options() {
+            self.check_attributes(name, tag);
         }
-        if let ElementContent::Payload(payload) = &mut element.content {
-            let name = element.name.text();
-            if holds_task_end(&payload.raw) {
-                self.warn(element.tag.at, Cause::HoldsTaskEnd { element: name });
-            }
-            if looks_escaped(&payload.raw) {
-                self.warn(element.tag.at, Cause::LooksEscaped { element: name });
-            }
-            let attributes = element.tag.attributes().unwrap_or_default();
-            let mut attributes = attributes.iter();
-            payload.is_whole =
-                attributes.any(|(known, value)| is_whole(element.name, known, value));
+        self.elements.push(Element {
+            name,
+            tag: *tag,
+            content: ElementContent::Short(text),
+            end,
+        });
+    }
+
+    /// Adds a payload with this end.
+    pub(crate) fn add_payload(
+        &mut self,
+        name: ElementName,
+        tag: &Tag<'t>,
+        end: &PayloadEnd<'t>,
+        is_crlf: bool,
+    ) {
+        if !name.has_options() {
+            self.check_attributes(name, tag);
         }
-        self.elements.push(element);
+        // Code often has neither, and one pass says so.
+        if let Some(sign) = memchr::memchr2(b'<', b'&', end.raw.as_bytes()) {
+            let element = name.text();
+            if holds_task_end(end.raw, sign) {
+                self.warn(tag.at, Cause::HoldsTaskEnd { element });
+            }
+            if looks_escaped(end.raw, sign) {
+                self.warn(tag.at, Cause::LooksEscaped { element });
+            }
+        }
+        self.elements.push(Element {
+            name,
+            tag: *tag,
+            content: ElementContent::Payload(Payload {
+                form: end.form,
+                raw: end.raw.into(),
+                indent: "",
+                is_crlf,
+                is_whole: tag.has_attributes() && says_whole(name, tag),
+            }),
+            end: end.after,
+        });
     }
 
     pub(crate) fn unknown(&mut self, tag: &Tag<'t>) {
@@ -207,7 +250,14 @@ impl<'t> Elements<'t> {
         Ok(())
     }
 
+    #[inline(always)]
     fn check_attributes(&mut self, name: ElementName, tag: &Tag<'t>) {
+        if tag.has_attributes() {
+            self.warn_of_attributes(name, tag);
+        }
+    }
+
+    fn warn_of_attributes(&mut self, name: ElementName, tag: &Tag<'t>) {
         let attributes = tag.attributes();
         let attributes = attributes.unwrap_or_else(|text| vec![(text.to_owned(), String::new())]);
         for (attribute, value) in attributes {
@@ -230,6 +280,13 @@ impl<'t> Elements<'t> {
     }
 }
 
+/// True if a tag of an element says that no line of it stands for text which is left out.
+fn says_whole(element: ElementName, tag: &Tag<'_>) -> bool {
+    let attributes = tag.attributes().unwrap_or_default();
+    let mut attributes = attributes.iter();
+    attributes.any(|(known, value)| is_whole(element, known, value))
+}
+
 /// True if an attribute of an element says that no line of it stands for text which is left out.
 fn is_whole(element: ElementName, attribute: &str, value: &str) -> bool {
     let (known, meant) = IS_WHOLE;
@@ -239,12 +296,10 @@ fn is_whole(element: ElementName, attribute: &str, value: &str) -> bool {
 /// Made once: that took longer than to search a short payload.
 static TASK_END: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("</task>"));
 
-/// True if a payload holds the end of a task that does not begin in it, alone on a line.
-fn holds_task_end(payload: &str) -> bool {
+/// True if a payload whose first `<` or `&` is at an offset holds the end of a task that does not begin in it, alone on a line.
+fn holds_task_end(payload: &str, sign: usize) -> bool {
     let mut depth = 0;
-    // Code often has no tag at all, and a single byte is found sooner.
-    let tag = memchr::memchr(b'<', payload.as_bytes());
-    tag.is_some_and(|tag| TASK_END.find(&payload.as_bytes()[tag..]).is_some())
+    TASK_END.find(&payload.as_bytes()[sign..]).is_some()
         && tags(payload, 0..payload.len())
             .filter(|tag| tag.name == Some(ElementName::Task) && tag.alone(payload))
             .any(|tag| {
@@ -253,13 +308,13 @@ fn holds_task_end(payload: &str) -> bool {
             })
 }
 
-/// True if every special character of a payload is written as an entity, and a tag's at least. Nearly always the first one is
-/// not.
-fn looks_escaped(payload: &str) -> bool {
-    let is_entity = |(at, _)| ENTITIES.iter().any(|(e, _)| payload[at..].starts_with(e));
+/// True if every special character of a payload whose first `<` or `&` is at an offset is written as an entity, and a tag's
+/// at least. Nearly always the first one is not.
+fn looks_escaped(payload: &str, sign: usize) -> bool {
+    let is_entity = |at| ENTITIES.iter().any(|(e, _)| payload[at..].starts_with(e));
     let bytes = payload.as_bytes();
-    memchr::memchr(b'&', bytes).is_some()
-        && payload.match_indices('&').all(is_entity)
+    bytes[sign] == b'&'
+        && memchr::memchr_iter(b'&', bytes).all(is_entity)
         && memchr::memchr2(b'<', b'>', bytes).is_none()
         && (payload.contains("&lt;") || payload.contains("&gt;"))
 }

@@ -25,7 +25,7 @@ impl<'t> Elements<'t> {
         payload.ok_or_else(|| self.missing(name, command))
     }
 
-    fn missing(&self, name: ElementName, command: Command) -> Problem {
+    pub(super) fn missing(&self, name: ElementName, command: Command) -> Problem {
         let cause = Cause::Missing {
             element: name.text(),
             command: Some(command),
@@ -96,7 +96,8 @@ impl<'t> Elements<'t> {
         known: [&'static str; N],
     ) -> Result<[Option<String>; N], Problem> {
         let mut found = [const { None }; N];
-        for element in self.elements.iter().filter(|e| e.name.has_options()) {
+        let has_any = |e: &&Element<'_>| e.tag.has_attributes() && e.name.has_options();
+        for element in self.elements.iter().filter(has_any) {
             let (at, of) = (element.tag.at, element.name.text());
             let attributes = element.tag.attributes().map_err(|text| {
                 let text = text.to_owned();

@@ -54,7 +54,7 @@ pub(crate) fn read<'t>(text: &'t str, at: usize, floor: usize) -> Option<ParsedB
             tasks.clear();
             let why = "the fence around this diff is not closed, so nothing in it was done: close it after the last \
                       line";
-            BatchState::Open(Problem::said(start, why))
+            BatchState::Open(Problem::said(start, why).into())
         }
         _ if diff.reader.at_end => BatchState::Provisional,
         _ => BatchState::Complete,

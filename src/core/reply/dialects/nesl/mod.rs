@@ -57,7 +57,8 @@ pub(crate) fn read(text: &str, at: usize) -> Option<ParsedBlock<'_>> {
         // More of that line could still make it another.
         BlockEnd::Marker(_) => BatchState::Provisional,
         BlockEnd::Header(_) | BlockEnd::Text => {
-            BatchState::Open(problem(&block, syntax_errors(text, &block, span.clone())))
+            let errors = syntax_errors(text, &block, span.clone());
+            BatchState::Open(problem(&block, errors).into())
         }
     };
     let tasks = match state {
@@ -94,7 +95,7 @@ fn refused<'t>(text: &'t str, header: &RefusedHeader<'t>) -> ParsedBlock<'t> {
             resume: line.next,
         };
     }
-    let state = BatchState::Open(problem);
+    let state = BatchState::Open(problem.into());
     ParsedBlock::batch(dialect, line.at..line.end(), state, Vec::new())
 }
 
