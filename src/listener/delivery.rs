@@ -15,7 +15,7 @@ use crate::listener::ticked::Ticked;
 use crate::listener::unread::{Shows, Telling, Unread};
 use crate::reply::note;
 use crate::reply::record::Offer;
-use crate::report::outcome::{OutputWriter, Place};
+use crate::report::outcome::{FileSpan, OutputWriter};
 use crate::report::{self, Earlier, Packet, Report, outputs_line};
 use crate::settings::places::{self, Folders};
 use crate::text::paths;
@@ -555,7 +555,7 @@ impl OutputWriter for Counting<'_> {
         &mut self,
         opening: &str,
         closing: &str,
-        text: Place,
+        text: FileSpan,
     ) -> io::Result<Option<u64>> {
         let follows = self.to.follow_with(opening, closing, text)?;
         self.count += follows.unwrap_or_default();

@@ -9,7 +9,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use crate::report::outcome::Place;
+use crate::report::outcome::FileSpan;
 
 /// The bytes that are copied at once: much more no longer fits into a processor's cache, and is slower.
 const COPIED: usize = 64 * 1024;
@@ -31,7 +31,7 @@ pub struct LongText {
     grows: Cell<bool>,
 }
 
-/// Where it stands.
+/// The place of a text.
 #[derive(Debug)]
 struct Home {
     file: File,
@@ -60,11 +60,11 @@ impl LongText {
         self.len() == 0
     }
 
-    /// Where it stands in the file that it was begun in, and that file; `None` once it has moved.
-    pub fn in_place<T>(&self, look: impl FnOnce(&File, Place) -> T) -> Option<T> {
+    /// Looks at the file that it was begun in, and at its place there; `None` once it has moved.
+    pub fn in_place<T>(&self, look: impl FnOnce(&File, FileSpan) -> T) -> Option<T> {
         let home = self.home.borrow();
         let (from, len) = (home.from, self.len());
-        (!home.is_own).then(|| look(&home.file, Place { from, len }))
+        (!home.is_own).then(|| look(&home.file, FileSpan { from, len }))
     }
 
     /// True if more of it comes in the file that it was begun in: nobody else may write behind it there.
@@ -131,7 +131,7 @@ impl LongText {
             return Ok(());
         }
         let mut file = tempfile::tempfile_in(folder())?;
-        let all = Reader { text: self, at: 0 };
+        let all = LongTextReader { text: self, at: 0 };
         let copied = io::copy(&mut BufReader::with_capacity(COPIED, all), &mut file)?;
         self.len.set(copied);
         *self.home.borrow_mut() = Home {
@@ -143,12 +143,12 @@ impl LongText {
     }
 }
 
-struct Reader<'t> {
+struct LongTextReader<'t> {
     text: &'t LongText,
     at: u64,
 }
 
-impl Read for Reader<'_> {
+impl Read for LongTextReader<'_> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         let read = self.text.read_at(buf, self.at)?;
         self.at += read as u64;
@@ -179,7 +179,7 @@ mod tests {
 
     fn all(text: &LongText) -> String {
         let mut read = String::new();
-        Reader { text, at: 0 }
+        LongTextReader { text, at: 0 }
             .read_to_string(&mut read)
             .expect("read");
         read
@@ -203,7 +203,7 @@ mod tests {
         text.cut_off().expect("cut");
         text.append(b"two").expect("append");
         assert_eq!(fs::read_to_string(&path).expect("read"), "head|one two");
-        let place = Place { from: 5, len: 7 };
+        let place = FileSpan { from: 5, len: 7 };
         assert_eq!(text.in_place(|_, place| place), Some(place));
         assert!(text.grows_in_place());
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::failed_edit::FailedEdit;
 use super::fault::Fault;
-pub use super::section::{Afresh, Cut, OutputWriter, Place, Section, Spooled, Stretch};
+pub use super::section::{Afresh, Cut, FileSpan, OutputWriter, Section, Spooled, Stretch};
 use crate::reply::dialect::Dialect;
 use crate::reply::path::PathError;
 use crate::reply::record::Offer;

@@ -42,9 +42,9 @@ pub trait Spooled {
     /// Where it cannot be read again.
     fn cut(&mut self, edge: usize) -> io::Result<Cut>;
 
-    /// Where it stands already in the file that the full output is written to, as it is to be there: no line of it looks like one
-    /// of clada's.
-    fn place(&self) -> Option<Place> {
+    /// Its place in the file that the full output is written to, if it stands there already as it is to be: no line of it looks
+    /// like one of clada's.
+    fn place(&self) -> Option<FileSpan> {
         None
     }
 
@@ -63,12 +63,12 @@ impl std::fmt::Debug for dyn Spooled {
 
 /// A stretch of a file, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct FileSpan {
     pub from: u64,
     pub len: u64,
 }
 
-/// What the full output is written to.
+/// A writer of the full output.
 pub trait OutputWriter: io::Write {
     /// Lets a text follow that stands in the file already: before it comes one line, with as many blanks between `opening` and
     /// `closing` as bring what was written so far up to the text. Returns the bytes of all that, or `None` if it must be
@@ -76,8 +76,12 @@ pub trait OutputWriter: io::Write {
     ///
     /// # Errors
     /// Where what is before it cannot be written.
-    fn follow_with(&mut self, opening: &str, closing: &str, text: Place)
-    -> io::Result<Option<u64>>;
+    fn follow_with(
+        &mut self,
+        opening: &str,
+        closing: &str,
+        text: FileSpan,
+    ) -> io::Result<Option<u64>>;
 }
 
 /// A writer that has nothing yet.
@@ -94,7 +98,7 @@ impl io::Write for Afresh<'_> {
 }
 
 impl OutputWriter for Afresh<'_> {
-    fn follow_with(&mut self, _: &str, _: &str, _: Place) -> io::Result<Option<u64>> {
+    fn follow_with(&mut self, _: &str, _: &str, _: FileSpan) -> io::Result<Option<u64>> {
         Ok(None)
     }
 }

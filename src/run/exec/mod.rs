@@ -147,7 +147,7 @@ pub async fn perform(
     stop: watch::Receiver<bool>,
     sink: &mut dyn OutputSink,
 ) -> Outcome {
-    let mut shown = Shown {
+    let mut shown = ShownOutput {
         live: Live::new(Instant::now()),
         sink,
     };
@@ -169,7 +169,7 @@ pub async fn perform(
     });
     let missing = rules.fence.missing();
     let ran = shell::run(&script, stopped(stop), &mut shown).await;
-    let Shown { mut live, sink } = shown;
+    let ShownOutput { mut live, sink } = shown;
     if let Some(gap) = live.gap() {
         sink.take(Stream::Stdout, gap.as_bytes());
     }
@@ -195,12 +195,12 @@ pub async fn perform(
 }
 
 /// Shows what a script writes, but for floods.
-struct Shown<'s> {
+struct ShownOutput<'s> {
     live: Live,
     sink: &'s mut dyn OutputSink,
 }
 
-impl OutputSink for Shown<'_> {
+impl OutputSink for ShownOutput<'_> {
     fn take(&mut self, stream: Stream, text: &[u8]) {
         let (is_shown, gap) = self.live.take(text.len() as u64, Instant::now());
         if let Some(gap) = gap {

@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
 
 use super::AT_ONCE;
-use crate::report::outcome::{OutputWriter, Place};
+use crate::report::outcome::{FileSpan, OutputWriter};
 
 /// The most that is kept in memory of what is to stand above the text, in bytes.
 const MOST: usize = 1024 * 1024;
@@ -13,14 +13,14 @@ const MOST: usize = 1024 * 1024;
 /// Gathers what is to stand above the text, writes it at once, and then what follows.
 pub(super) struct Around<'f> {
     file: &'f File,
-    text: Place,
+    text: FileSpan,
     above: Vec<u8>,
     below: Option<BufWriter<&'f File>>,
 }
 
 impl<'f> Around<'f> {
     /// Nothing is written yet.
-    pub(super) fn new(file: &'f File, text: Place) -> Self {
+    pub(super) fn new(file: &'f File, text: FileSpan) -> Self {
         Self {
             file,
             text,
@@ -65,7 +65,7 @@ impl OutputWriter for Around<'_> {
         &mut self,
         opening: &str,
         closing: &str,
-        text: Place,
+        text: FileSpan,
     ) -> io::Result<Option<u64>> {
         if self.below.is_some() || text != self.text {
             return Ok(None);

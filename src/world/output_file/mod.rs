@@ -14,7 +14,7 @@ use rustix::fs::OFlags;
 
 use super::folder::OpenFolder;
 use super::long_text::LongText;
-use crate::report::outcome::{Afresh, OutputWriter, Place};
+use crate::report::outcome::{Afresh, FileSpan, OutputWriter};
 use around::Around;
 
 pub use follow::{Follower, Piece};
@@ -175,7 +175,7 @@ impl OutputFile {
     fn finish_around(
         &self,
         file: &File,
-        text: Place,
+        text: FileSpan,
         write: &mut dyn FnMut(&mut dyn OutputWriter) -> io::Result<()>,
     ) -> Option<io::Result<()>> {
         // A command may have put something else in its place, or cut it off.

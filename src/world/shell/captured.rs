@@ -8,7 +8,7 @@ use std::rc::Rc;
 use tempfile::{SpooledData, SpooledTempFile};
 
 use crate::report::Unframing;
-use crate::report::outcome::{Cut, Place, Spooled};
+use crate::report::outcome::{Cut, FileSpan, Spooled};
 use crate::world::long_text::{self, Appending, LongText};
 
 /// The most of an output that is kept in memory before it goes to a file, in bytes.
@@ -26,7 +26,7 @@ pub(super) struct Spool {
 
 enum Growing {
     Own(SpooledTempFile),
-    /// Where it is to be read in the end, and as it is to be there.
+    /// In the place where it is to be read in the end, and as it is to be there.
     Lent(Rc<LongText>, Unframing<Appending>),
 }
 
@@ -71,11 +71,11 @@ impl Spool {
 
     pub(super) fn captured(self) -> io::Result<Captured> {
         let (len, spool) = match self.kept {
-            Growing::Own(file) => (self.len, Kept::Own(file.into_inner())),
+            Growing::Own(file) => (self.len, SpoolHome::Own(file.into_inner())),
             Growing::Lent(text, lines) => {
                 lines.finish()?;
                 text.end();
-                (text.len(), Kept::Lent(text))
+                (text.len(), SpoolHome::Lent(text))
             }
         };
         let lines = self.lines;
@@ -86,13 +86,13 @@ impl Spool {
 /// The whole of one output as plain text; a large one is in a file that no directory lists, and goes with this value.
 #[derive(Debug)]
 pub struct Captured {
-    spool: Kept,
+    spool: SpoolHome,
     len: u64,
     lines: u64,
 }
 
 #[derive(Debug)]
-enum Kept {
+enum SpoolHome {
     Own(SpooledData),
     Lent(Rc<LongText>),
 }
@@ -110,10 +110,10 @@ impl Spooled for Captured {
         Self::cut(self, edge)
     }
 
-    fn place(&self) -> Option<Place> {
+    fn place(&self) -> Option<FileSpan> {
         match &self.spool {
-            Kept::Own(_) => None,
-            Kept::Lent(text) => text.in_place(|_, place| place),
+            SpoolHome::Own(_) => None,
+            SpoolHome::Lent(text) => text.in_place(|_, place| place),
         }
     }
 
@@ -126,7 +126,7 @@ impl Default for Captured {
     fn default() -> Self {
         let nothing = io::Cursor::default();
         Self {
-            spool: Kept::Own(SpooledData::InMemory(nothing)),
+            spool: SpoolHome::Own(SpooledData::InMemory(nothing)),
             len: 0,
             lines: 0,
         }
@@ -202,12 +202,12 @@ struct SpoolReader<'a> {
 impl Read for SpoolReader<'_> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         let read = match &self.captured.spool {
-            Kept::Own(SpooledData::InMemory(memory)) => {
+            SpoolHome::Own(SpooledData::InMemory(memory)) => {
                 let mut rest = memory.get_ref().get(self.at as usize..).unwrap_or_default();
                 rest.read(buf)?
             }
-            Kept::Own(SpooledData::OnDisk(file)) => File::read_at(file, buf, self.at)?,
-            Kept::Lent(text) => text.read_at(buf, self.at)?,
+            SpoolHome::Own(SpooledData::OnDisk(file)) => File::read_at(file, buf, self.at)?,
+            SpoolHome::Lent(text) => text.read_at(buf, self.at)?,
         };
         self.at += read as u64;
         Ok(read)
@@ -217,7 +217,7 @@ impl Read for SpoolReader<'_> {
 #[cfg(test)]
 impl Captured {
     pub(super) fn is_on_disk(&self) -> bool {
-        matches!(self.spool, Kept::Own(SpooledData::OnDisk(_)))
+        matches!(self.spool, SpoolHome::Own(SpooledData::OnDisk(_)))
     }
 }
 
@@ -228,7 +228,7 @@ mod tests {
     #[test]
     fn cuts_are_at_characters() {
         let captured = |text: &str| Captured {
-            spool: Kept::Own(SpooledData::InMemory(io::Cursor::new(text.into()))),
+            spool: SpoolHome::Own(SpooledData::InMemory(io::Cursor::new(text.into()))),
             len: text.len() as u64,
             lines: 0,
         };

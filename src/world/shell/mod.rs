@@ -138,7 +138,7 @@ pub enum Stream {
     Stderr,
 }
 
-/// What gets the output of a script as it comes.
+/// A receiver of the output of a script, as it comes.
 pub trait OutputSink {
     /// Takes a piece of it.
     fn take(&mut self, stream: Stream, text: &[u8]);
@@ -721,7 +721,7 @@ impl Flood {
 struct Pipe<'m> {
     /// Nothing once its end is reached.
     source: Option<Receiver>,
-    reading: Reading<'m>,
+    reading: PipeText<'m>,
     spool: Spool,
 }
 
@@ -732,7 +732,7 @@ impl<'m> Pipe<'m> {
         let _ = rustix::pipe::fcntl_setpipe_size(&source, PIPE);
         Self {
             source: Some(source),
-            reading: Reading::new(mask),
+            reading: PipeText::new(mask),
             spool: Spool::new(),
         }
     }
@@ -745,8 +745,8 @@ impl<'m> Pipe<'m> {
     }
 }
 
-/// What comes from a pipe, as it becomes the text that is passed on. Nearly all output is plain text already, and is not copied.
-struct Reading<'m> {
+/// The bytes from a pipe, as they become the text that is passed on. Nearly all output is plain text already, and is not copied.
+struct PipeText<'m> {
     /// The bytes that were read, behind the start of a line that was held back.
     bytes: Vec<u8>,
     held: usize,
@@ -762,7 +762,7 @@ struct Reading<'m> {
     coloured: Option<Vec<u8>>,
 }
 
-impl<'m> Reading<'m> {
+impl<'m> PipeText<'m> {
     fn new(mask: Option<&'m Mask>) -> Self {
         let mask = mask.filter(|mask| !mask.is_empty());
         Self {
