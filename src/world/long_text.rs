@@ -99,7 +99,7 @@ impl LongText {
             let home = self.home.borrow();
             let end = home.from + self.len();
             if home.file.metadata()?.len() < end {
-                return Err(io::Error::other("its file was cut off"));
+                return Err(io::ErrorKind::UnexpectedEof.into());
             }
             home.file.write_all_at(bytes, end)
         };

@@ -49,7 +49,7 @@ impl Write for Around<'_> {
             return below.write(bytes);
         }
         if self.above.len() + bytes.len() > MOST {
-            return Err(io::Error::other("too much to stand above the text"));
+            return Err(io::ErrorKind::FileTooLarge.into());
         }
         self.above.extend_from_slice(bytes);
         Ok(bytes.len())
@@ -76,7 +76,7 @@ impl OutputWriter for Around<'_> {
             .checked_sub(used)
             .filter(|blanks| *blanks <= MOST as u64)
         else {
-            return Err(io::Error::other("too little room above the text"));
+            return Err(io::ErrorKind::FileTooLarge.into());
         };
         let line = format!("{opening}{}{closing}", " ".repeat(blanks as usize));
         self.above.extend_from_slice(line.as_bytes());
