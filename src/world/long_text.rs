@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use crate::report::outcome::FileSpan;
+use crate::text::size;
 
 /// The bytes that are copied at once: much more no longer fits into a processor's cache, and is slower.
 const COPIED: usize = 64 * 1024;
@@ -122,7 +123,8 @@ impl LongText {
         home.file.read_at(&mut buf[..most], home.from + at)
     }
 
-    /// Moves it to a file of its own, if it is not there already. What somebody has cut off is lost.
+    /// Moves it to a file of its own, if it is not there already. What somebody has cut off is lost, and that
+    /// is said in it.
     ///
     /// # Errors
     /// Where it cannot be copied; it stays where it is then.
@@ -132,7 +134,12 @@ impl LongText {
         }
         let mut file = tempfile::tempfile_in(folder())?;
         let all = LongTextReader { text: self, at: 0 };
-        let copied = io::copy(&mut BufReader::with_capacity(COPIED, all), &mut file)?;
+        let mut copied = io::copy(&mut BufReader::with_capacity(COPIED, all), &mut file)?;
+        if let Some(lost) = self.len().checked_sub(copied).filter(|lost| *lost > 0) {
+            let said = lost_line(lost);
+            file.write_all(said.as_bytes())?;
+            copied += said.len() as u64;
+        }
         self.len.set(copied);
         *self.home.borrow_mut() = Home {
             file,
@@ -141,6 +148,14 @@ impl LongText {
         };
         Ok(())
     }
+}
+
+/// The line in the place of so many lost bytes.
+fn lost_line(lost: u64) -> String {
+    format!(
+        "\n… {} of this output are lost: a command cut off the file that it was written to …\n",
+        size::show(lost)
+    )
 }
 
 struct LongTextReader<'t> {
@@ -223,7 +238,8 @@ mod tests {
             .expect("cut")
             .expect("cut");
         text.append(b" three").expect("append");
-        assert_eq!(all(&text), "one three");
+        let lost = "\n… 4 B of this output are lost: a command cut off the file that it was written to …\n";
+        assert_eq!(all(&text), format!("one{lost} three"));
     }
 
     #[test]

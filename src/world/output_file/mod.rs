@@ -110,7 +110,20 @@ impl OutputFile {
         Ok(())
     }
 
-    /// Adds what a command just wrote, or a line about it; not while a long output grows here by itself.
+    /// Adds what a command just wrote; not what is in its place here by itself.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub fn append_output(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let long = self.long.as_ref().and_then(Weak::upgrade);
+        let from = long.and_then(|long| long.in_place(|_, text| text.from));
+        if from == Some(self.part + ROOM as u64) {
+            return Ok(());
+        }
+        self.append(bytes)
+    }
+
+    /// Adds a line; not while a long output grows here.
     ///
     /// # Errors
     /// Where it cannot be written.
@@ -146,13 +159,28 @@ impl OutputFile {
     /// Replaces all by its final form, and closes the file. `write` may be asked twice.
     ///
     /// # Errors
-    /// Where it cannot be written.
+    /// Where it cannot be written. On a full disk only its start is left then: the notes with the results have to be written too.
     pub fn finish(
         &mut self,
         mut write: impl FnMut(&mut dyn OutputWriter) -> io::Result<()>,
     ) -> io::Result<()> {
+        let finished = self.write_all(&mut write);
+        if let Err(error) = &finished
+            && error.kind() == io::ErrorKind::StorageFull
+            && let Some(file) = self.to_use(OFlags::WRONLY)
+            && file.metadata()?.len() > AT_ONCE as u64
+        {
+            file.set_len(AT_ONCE as u64)?;
+        }
+        finished
+    }
+
+    fn write_all(
+        &mut self,
+        write: &mut dyn FnMut(&mut dyn OutputWriter) -> io::Result<()>,
+    ) -> io::Result<()> {
         if let Some(long) = self.long.as_ref().and_then(Weak::upgrade) {
-            let finished = long.in_place(|file, place| self.finish_around(file, place, &mut write));
+            let finished = long.in_place(|file, place| self.finish_around(file, place, write));
             if let Some(finished) = finished.flatten() {
                 self.file = None;
                 return finished;
@@ -287,14 +315,16 @@ mod tests {
     fn flooded(output: &mut OutputFile, shown: &str, more: &str) -> Rc<LongText> {
         output.begin(RUNNING).expect("begin");
         output.begin_part(TITLE).expect("title");
-        output.append(shown.as_bytes()).expect("append");
+        let append = |output: &mut OutputFile, text: &str| {
+            output.append_output(text.as_bytes()).expect("append");
+        };
+        append(output, shown);
         let long = output.lend().expect("a place");
         long.append(shown.as_bytes()).expect("append");
-        output
-            .append(b"not shown: it grows by itself")
-            .expect("append");
+        append(output, "not shown: it grows by itself");
         long.append(more.as_bytes()).expect("append");
         long.end();
+        append(output, "not shown: it is there");
         output.append(b"done\n").expect("append");
         long
     }

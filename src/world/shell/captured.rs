@@ -17,6 +17,10 @@ const IN_MEMORY: usize = 64 * 1024;
 /// The bytes that are copied at once: much more no longer fits into a processor's cache, and is slower.
 const COPIED: usize = 64 * 1024;
 
+/// The bytes of each end of an output that are kept in memory while it stands where its own command can write: more than is asked
+/// for.
+const ENDS: usize = 32 * 1024;
+
 /// An output that is still growing.
 pub(super) struct Spool {
     kept: Growing,
@@ -27,7 +31,27 @@ pub(super) struct Spool {
 enum Growing {
     Own(SpooledTempFile),
     /// In the place where it is to be read in the end, and as it is to be there.
-    Lent(Rc<LongText>, Unframing<Appending>),
+    Lent(Rc<LongText>, Unframing<Appending>, BothEnds),
+}
+
+/// The first and the last bytes of a long output.
+#[derive(Debug, Default)]
+struct BothEnds {
+    head: Vec<u8>,
+    /// As many as are kept, or up to four times that.
+    tail: Vec<u8>,
+}
+
+impl BothEnds {
+    fn add(&mut self, text: &[u8]) {
+        let room = text.len().min(ENDS - self.head.len());
+        self.head.extend_from_slice(&text[..room]);
+        let last = &text[text.len().saturating_sub(ENDS)..];
+        if self.tail.len() + last.len() > 4 * ENDS {
+            self.tail.drain(..self.tail.len() - ENDS);
+        }
+        self.tail.extend_from_slice(last);
+    }
 }
 
 impl Spool {
@@ -46,14 +70,24 @@ impl Spool {
 
     /// Goes on in another place, to which it takes what it has.
     pub(super) fn move_to(&mut self, place: Rc<LongText>) -> io::Result<()> {
+        let Growing::Own(file) = &mut self.kept else {
+            return Ok(());
+        };
         let mut lines = Unframing::new(Appending(place.clone()));
-        if let Growing::Own(file) = &mut self.kept {
-            file.rewind()?;
-            io::copy(&mut BufReader::with_capacity(COPIED, file), &mut lines)?;
-            lines.flush()?;
-            place.cut_off()?;
+        let mut ends = BothEnds::default();
+        let mut piece = vec![0; COPIED];
+        file.rewind()?;
+        loop {
+            let read = file.read(&mut piece)?;
+            if read == 0 {
+                break;
+            }
+            lines.write_all(&piece[..read])?;
+            ends.add(&piece[..read]);
         }
-        self.kept = Growing::Lent(place, lines);
+        lines.flush()?;
+        place.cut_off()?;
+        self.kept = Growing::Lent(place, lines, ends);
         Ok(())
     }
 
@@ -62,7 +96,8 @@ impl Spool {
         self.lines += memchr::memchr_iter(b'\n', text).count() as u64;
         match &mut self.kept {
             Growing::Own(file) => file.write_all(text),
-            Growing::Lent(_, lines) => {
+            Growing::Lent(_, lines, ends) => {
+                ends.add(text);
                 lines.write_all(text)?;
                 lines.flush()
             }
@@ -70,16 +105,19 @@ impl Spool {
     }
 
     pub(super) fn captured(self) -> io::Result<Captured> {
-        let (len, spool) = match self.kept {
-            Growing::Own(file) => (self.len, SpoolHome::Own(file.into_inner())),
-            Growing::Lent(text, lines) => {
+        let spool = match self.kept {
+            Growing::Own(file) => SpoolHome::Own(file.into_inner()),
+            Growing::Lent(text, lines, ends) => {
                 lines.finish()?;
                 text.end();
-                (text.len(), SpoolHome::Lent(text))
+                SpoolHome::Lent(text, ends)
             }
         };
-        let lines = self.lines;
-        Ok(Captured { spool, len, lines })
+        Ok(Captured {
+            spool,
+            len: self.len,
+            lines: self.lines,
+        })
     }
 }
 
@@ -94,7 +132,7 @@ pub struct Captured {
 #[derive(Debug)]
 enum SpoolHome {
     Own(SpooledData),
-    Lent(Rc<LongText>),
+    Lent(Rc<LongText>, BothEnds),
 }
 
 impl Spooled for Captured {
@@ -113,7 +151,7 @@ impl Spooled for Captured {
     fn place(&self) -> Option<FileSpan> {
         match &self.spool {
             SpoolHome::Own(_) => None,
-            SpoolHome::Lent(text) => text.in_place(|_, place| place),
+            SpoolHome::Lent(text, _) => text.in_place(|_, place| place),
         }
     }
 
@@ -153,11 +191,20 @@ impl Captured {
                 tail: String::new(),
             });
         }
-        let mut head = self.bytes(0, edge)?;
+        let (mut head, mut tail) = match &self.spool {
+            SpoolHome::Lent(_, BothEnds { head, tail }) => {
+                let [head_len, tail_len] = [head, tail].map(|end| edge.min(end.len()));
+                let tail = &tail[tail.len() - tail_len..];
+                (head[..head_len].to_vec(), tail.to_vec())
+            }
+            SpoolHome::Own(_) => (
+                self.bytes(0, edge)?,
+                self.bytes(self.len - edge as u64, edge)?,
+            ),
+        };
         if let Err(error) = str::from_utf8(&head) {
             head.truncate(error.valid_up_to());
         }
-        let mut tail = self.bytes(self.len - edge as u64, edge)?;
         let start = tail
             .iter()
             .position(|&byte| byte & 0xc0 != 0x80)
@@ -207,7 +254,7 @@ impl Read for SpoolReader<'_> {
                 rest.read(buf)?
             }
             SpoolHome::Own(SpooledData::OnDisk(file)) => File::read_at(file, buf, self.at)?,
-            SpoolHome::Lent(text) => text.read_at(buf, self.at)?,
+            SpoolHome::Lent(text, _) => text.read_at(buf, self.at)?,
         };
         self.at += read as u64;
         Ok(read)
@@ -224,6 +271,36 @@ impl Captured {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn both_ends_of_a_long_one_are_out_of_reach() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let text: String = (0..100_000).map(|number| format!("{number}\n")).collect();
+        let whole = Captured {
+            spool: SpoolHome::Own(SpooledData::InMemory(io::Cursor::new(text.clone().into()))),
+            len: text.len() as u64,
+            lines: 100_000,
+        };
+        for (first, piece) in [(70_000, 10), (200_000, 1_000), (400_000, 300_000)] {
+            let mut spool = Spool::new();
+            let (shown, rest) = text.as_bytes().split_at(first);
+            spool.write(shown).unwrap();
+            assert!(spool.is_long());
+            let place = Rc::new(LongText::new(file.reopen().unwrap(), 0));
+            spool.move_to(place).unwrap();
+            for piece in rest.chunks(piece) {
+                spool.write(piece).unwrap();
+            }
+            assert!(!spool.is_long());
+            let captured = spool.captured().unwrap();
+            assert_eq!(captured.lines, 100_000);
+            assert!(std::fs::read_to_string(file.path()).unwrap() == text);
+            std::fs::write(file.path(), "x".repeat(text.len())).unwrap();
+            for edge in [10, ENDS] {
+                assert_eq!(captured.cut(edge).unwrap(), whole.cut(edge).unwrap());
+            }
+        }
+    }
 
     #[test]
     fn cuts_are_at_characters() {

@@ -92,16 +92,6 @@ const HELD: usize = 16 * 1024;
 #[cfg(target_os = "linux")]
 const PIPE: usize = 1024 * 1024;
 
-/// The bytes that come without a pause before they are a flood. Of a flood some is let gather before each look: else each few
-/// KiB wake clada, and that costs the writer more than to write them.
-const FLOOD: usize = 512 * 1024;
-
-/// The time that a flood is let gather.
-const GATHER: Duration = Duration::from_micros(100);
-
-/// The time without output after which a flood is over.
-const PAUSE: Duration = Duration::from_millis(2);
-
 /// A script that is to be run.
 #[derive(Debug, Clone, Copy)]
 pub struct Script<'a> {
@@ -598,7 +588,6 @@ struct Output<'a, 'b> {
     /// Tells if that was passed, and who is told then.
     is_full: bool,
     full: Rc<Notify>,
-    flood: Flood,
     sink: &'a mut (dyn OutputSink + 'b),
 }
 
@@ -609,7 +598,6 @@ impl<'a, 'b> Output<'a, 'b> {
             room: script.output_limit,
             is_full: false,
             full: Rc::default(),
-            flood: Flood::new(),
             sink,
         }
     }
@@ -649,11 +637,7 @@ impl<'a, 'b> Output<'a, 'b> {
             read = stderr.read() => (Stream::Stderr, read),
         };
         let read = read.map_err(ShellError::Read)?;
-        self.pass_on(stream, read)?;
-        if self.flood.goes_on(read) && read < CHUNK {
-            std::thread::sleep(GATHER);
-        }
-        Ok(())
+        self.pass_on(stream, read)
     }
 
     /// Keeps and tells what has been read from a pipe, as far as there is room: 0 bytes are its end.
@@ -688,32 +672,6 @@ impl<'a, 'b> Output<'a, 'b> {
         }
         pipe.reading.done();
         Ok(())
-    }
-}
-
-/// The bytes that came without a pause.
-struct Flood {
-    bytes: usize,
-    last: Instant,
-}
-
-impl Flood {
-    fn new() -> Self {
-        Self {
-            bytes: 0,
-            last: Instant::now(),
-        }
-    }
-
-    /// Counts bytes that came just now. Tells if they are part of a flood.
-    fn goes_on(&mut self, bytes: usize) -> bool {
-        let now = Instant::now();
-        if now.duration_since(self.last) > PAUSE {
-            self.bytes = 0;
-        }
-        self.last = now;
-        self.bytes = self.bytes.saturating_add(bytes);
-        self.bytes > FLOOD
     }
 }
 
