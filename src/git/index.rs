@@ -16,7 +16,7 @@ use super::history::{Saved, first_parent, first_parents};
 use super::recorded::{INTENT_TO_ADD, KnownEntries};
 use super::stage::Staged;
 use super::tree::{self, TreeEdits};
-use super::walk::{self, Moment};
+use super::walk::{self, Checksum, IndexFile};
 use super::{SnapshotError, Store};
 use crate::world::folder::if_there;
 
@@ -33,15 +33,6 @@ pub(super) struct PendingIndex {
     /// The entries as they were read last.
     known: RefCell<Option<(Checksum, Arc<KnownEntries>)>>,
 }
-
-/// The index's file as it was before it was read: if it is another one by then, more is looked at than need be.
-pub(super) struct IndexFile {
-    pub(super) written: Moment,
-    checksum: Option<Checksum>,
-}
-
-/// The last bytes of an index's file: git's hash of all that is before them.
-type Checksum = [u8; 20];
 
 impl Store {
     /// Makes git's index anew from the last commit where its file is gone: git takes that for one in which all is deleted.

@@ -15,13 +15,12 @@ use git2::{
 
 use super::at::{PathKind, find, is_huge, is_missing, opened};
 use super::error::GitResult;
-use super::index::IndexFile;
 use super::look::{self, WithoutTools};
 use super::recorded::{
     self, ASSUME_UNCHANGED, INTENT_TO_ADD, IndexFolder, LINK, SKIP_WORKTREE, is_gitlink,
 };
 use super::untracked::{self, Looked, UntrackedState};
-use super::walk::{Doubts, IndexWalk};
+use super::walk::{Doubts, IndexFile, IndexWalk};
 use super::{LeftOff, OffReason, SkipReason, Skipped, SnapshotError, Store};
 
 /// One save's work on the index in memory.

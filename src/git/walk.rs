@@ -35,6 +35,15 @@ const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC);
 /// Seconds and nanoseconds.
 pub(super) type Moment = (i64, i64);
 
+/// The index's file as it was before it was read: if it is another one by then, more is looked at than need be.
+pub(super) struct IndexFile {
+    pub(super) written: Moment,
+    pub(super) checksum: Option<Checksum>,
+}
+
+/// The last bytes of an index's file: git's hash of all that is before them.
+pub(super) type Checksum = [u8; 20];
+
 /// The time at which a file was written last; before all others if it is not there.
 pub(super) fn written(path: &Path) -> Moment {
     let file = fs::symlink_metadata(path);
