@@ -14,8 +14,8 @@ use crate::listener::{Listener, choices, commands};
 use crate::reply::note;
 use crate::reply::record::{Fate, Number, Offer};
 use crate::reply::scan::scan;
-use crate::report::Offered;
 use crate::report::outcome::{Outcome, Section, Status};
+use crate::report::{self, Offered};
 use crate::run::{FinishedRun, git_line};
 use crate::text::plain::plain;
 use crate::world::ledger::{FileId, Ledger, LedgerError, LogBatch, LogTask};
@@ -211,9 +211,9 @@ fn is_cut(task: &LogTask) -> bool {
     }
 }
 
-/// The output of a run that did not come to its end.
+/// The output of the last task that a run began before it was cut short.
 fn until_then(written: &str) -> Section {
-    let written = plain(written.as_bytes());
+    let written = plain(report::last_part(written).as_bytes());
     Section::Text(format!("output until it was interrupted:\n{written}"))
 }
 
@@ -272,6 +272,7 @@ impl Listener<'_> {
             self.tell(batch, again);
         }
         let outcomes = self.pending.recovered.outcomes.iter_mut();
+        let outcomes = outcomes.filter(|outcome| outcome.status != Status::NotRun);
         if let Some(written) = remains.written
             && let Some(outcome) =
                 outcomes.max_by_key(|outcome| outcome.status == Status::Interrupted)

@@ -351,6 +351,18 @@ impl LiveLines {
     }
 }
 
+/// The part of a live output that belongs to the last task in it: what is behind the last title, which no output can have.
+pub fn last_part(live: &str) -> &str {
+    let (mut at, mut from) = (0, 0);
+    for line in live.split_inclusive('\n') {
+        at += line.len();
+        if line.starts_with('[') && is_title(line.as_bytes()) {
+            from = at;
+        }
+    }
+    &live[from..]
+}
+
 /// Tells if a line that may have colours in it looks like one of clada's.
 fn is_framed_in_colour(line: &[u8]) -> bool {
     if memchr(ESC, line).is_none() {
@@ -440,6 +452,25 @@ mod tests {
         }
         for line in FREE {
             assert_eq!(unframed(line), line);
+        }
+    }
+
+    #[test]
+    fn the_last_part_of_a_live_output_is_that_of_the_last_task() {
+        for (live, last) in [
+            (
+                "\n[1] exec a:\none\n1 ✅ exec a\n\n[2] exec b:\ntwo\n",
+                "two\n",
+            ),
+            (
+                "\n[12] exec b:\n]\n[INFO] Words\n  [3] exec c:\n[",
+                "]\n[INFO] Words\n  [3] exec c:\n[",
+            ),
+            ("the end of a long one\n]", "the end of a long one\n]"),
+            ("\n[2] exec b:\n", ""),
+            ("", ""),
+        ] {
+            assert_eq!(last_part(live), last, "{live:?}");
         }
     }
 

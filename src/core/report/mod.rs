@@ -39,7 +39,7 @@ use outputs::parts;
 
 pub use below::outputs_line;
 pub use earlier::Earlier;
-pub use frame::{LiveLines, Unframing};
+pub use frame::{LiveLines, Unframing, last_part};
 pub use outputs::file;
 pub use packet::{Packet, packet_size};
 

@@ -73,7 +73,7 @@ fn half_a_reply_above_the_results_is_told_of_without_leaving_them_behind() {
 fn killed_in_the_second_task(project: &Project) {
     let task = |script: &str| format!("<task><c>exec</c><x>{script}</x></task>\n");
     let tasks = [
-        task("true"),
+        task("echo first"),
         task("echo halfway; sleep 60"),
         task("echo never >> runs.txt"),
     ];
@@ -97,6 +97,7 @@ fn what_an_interrupted_task_wrote_is_shown_as_its_output() {
         "{output}"
     );
     assert!(outputs.contains("\nhalfway\n"), "{output}");
+    assert!(!outputs.contains("first"), "of another task: {output}");
 }
 
 #[test]
@@ -108,7 +109,7 @@ fn what_was_interrupted_is_told_beside_what_ran_since() {
     let notes = wait_for_results(&project, "4 ✅");
     let lines: Vec<&str> = notes.results.iter().map(String::as_str).collect();
     assert_eq!(lines.len(), 5, "{lines:?}");
-    assert_eq!(lines[0], "1 ✅ exec true");
+    assert_eq!(lines[0], "1 ✅ exec echo first");
     assert!(lines[1].starts_with("2 ⚠ exec echo halfway; sleep 60 - interrupted"));
     assert!(
         lines[2].starts_with("3 ⏹ exec echo never >> runs.txt - not run: clada stopped before it")
