@@ -174,6 +174,25 @@ fn notes_on_a_full_disk_stay_whole_and_get_their_results_when_there_is_room() {
 }
 
 #[test]
+fn an_output_that_does_not_fit_leaves_room_for_the_results() {
+    let project = Project::new();
+    let Some((watching, small)) = watch_on_a_small_disk(&project) else {
+        return;
+    };
+    let notes = small.join(NOTES);
+    append(&notes, &exec("seq 200000"));
+    let read = || fs::read_to_string(&notes).expect("read");
+    wait_until(
+        || read().contains("1 ✅ exec seq 200000"),
+        || watching.said(),
+    );
+    let told = "⚠ cannot write the output file `";
+    assert!(read().contains(told), "{}", read());
+    let output = fs::read_to_string(small.join(OUTPUT)).expect("its start");
+    assert!(output.contains("1 ✅ exec seq 200000\n") && output.contains("\n1\n2\n3\n"));
+}
+
+#[test]
 fn what_the_ledger_has_no_room_for_does_not_run_until_there_is_some() {
     let project = Project::new();
     if !can_mount(&project) {
