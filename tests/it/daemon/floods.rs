@@ -111,19 +111,20 @@ fn what_comes_behind_one_is_seen_at_once() {
 fn clada_is_killed_in_one() {
     let project = Project::new();
     let watching = project.watch(["--no-git", "--no-clipboard"]);
-    save_by_rename(&project.path(NOTES), exec("seq 100000000"));
+    save_by_rename(
+        &project.path(NOTES),
+        exec(&format!("seq {LAST}; sleep 300")),
+    );
     let has_begun = || fs::metadata(project.path(OUTPUT)).is_ok_and(|file| file.len() > 15_000_000);
     wait_until(has_begun, || watching.said());
     watching.stop(Signal::KILL);
     let _watching = project.watch(["--no-git", "--no-clipboard"]);
     wait_for_results(&project, "1 ⚠");
     let text = project.read(OUTPUT);
-    // The first may have been cut through.
-    let numbers = text.lines().filter_map(|line| line.parse().ok()).skip(1);
+    let numbers = text.lines().filter_map(|line| line.parse().ok());
     let numbers: Vec<usize> = numbers.collect();
-    assert!(
-        numbers.len() > 50_000 && numbers.is_sorted(),
-        "{}",
-        numbers.len()
-    );
+    assert!(numbers.len() > 50_000, "{}", numbers.len());
+    // The first may be cut through. And where it was killed while the output moved to its place, 4 KB are missing in the middle.
+    let falls = numbers.windows(2).filter(|pair| pair[0] > pair[1]);
+    assert!(falls.count() <= 3, "the numbers are in order");
 }
