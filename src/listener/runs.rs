@@ -62,17 +62,10 @@ struct LiveRun<'r> {
 }
 
 impl LiveRun<'_> {
-    fn follow(&mut self, progress: Progress<'_>) {
-        let progress = match progress {
-            Progress::Long(place) => {
-                *place = self.output.lend();
-                return;
-            }
-            progress => progress,
-        };
+    fn follow(&mut self, mut progress: Progress<'_>) {
         let mut is_untouched = false;
         // What cannot be written now is said once, at the end.
-        let _ = match &progress {
+        let _ = match &mut progress {
             Progress::Started {
                 number,
                 total,
@@ -88,8 +81,11 @@ impl LiveRun<'_> {
                 self.task.replace(task);
                 self.output.begin_part(&format!("\n[{number}] {what}:\n"))
             }
-            Progress::Output(_, bytes) => self.output.append(&self.lines.next(bytes)),
-            Progress::Long(_) => Ok(()),
+            Progress::Output(_, bytes) => self.output.append_output(&self.lines.next(bytes)),
+            Progress::Long(place) => {
+                **place = self.output.lend();
+                return;
+            }
             Progress::Finished(outcome) => {
                 is_untouched = self.untouched.contains(&outcome.number);
                 let line = format!("{}{}\n", self.lines.end(), report::outcome_line(outcome));
