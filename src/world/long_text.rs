@@ -13,7 +13,7 @@ use crate::report::outcome::FileSpan;
 use crate::text::size;
 
 /// The bytes that are copied at once: much more no longer fits into a processor's cache, and is slower.
-const COPIED: usize = 64 * 1024;
+pub const COPIED: usize = 64 * 1024;
 
 /// The folder of what is too long for memory. Not `/tmp` if it can be helped: it is memory on many systems.
 pub fn folder() -> PathBuf {
@@ -29,7 +29,6 @@ pub fn folder() -> PathBuf {
 pub struct LongText {
     home: RefCell<Home>,
     len: Cell<u64>,
-    grows: Cell<bool>,
 }
 
 /// The place of a text.
@@ -47,7 +46,6 @@ impl LongText {
         Self {
             home: RefCell::new(Home { file, from, is_own }),
             len: Cell::new(0),
-            grows: Cell::new(true),
         }
     }
 
@@ -66,16 +64,6 @@ impl LongText {
         let home = self.home.borrow();
         let (from, len) = (home.from, self.len());
         (!home.is_own).then(|| look(&home.file, FileSpan { from, len }))
-    }
-
-    /// True if more of it comes in the file that it was begun in: nobody else may write behind it there.
-    pub fn grows_in_place(&self) -> bool {
-        self.grows.get() && !self.home.borrow().is_own
-    }
-
-    /// Nothing more is added.
-    pub fn end(&self) {
-        self.grows.set(false);
     }
 
     /// Cuts off what its file has behind it.
@@ -123,6 +111,11 @@ impl LongText {
         home.file.read_at(&mut buf[..most], home.from + at)
     }
 
+    fn reader(&self) -> impl Read {
+        let read_at = |buf: &mut [u8], at| self.read_at(buf, at);
+        ReadOn { read_at, at: 0 }
+    }
+
     /// Moves it to a file of its own, if it is not there already. What somebody has cut off is lost, and that
     /// is said in it.
     ///
@@ -133,8 +126,8 @@ impl LongText {
             return Ok(());
         }
         let mut file = tempfile::tempfile_in(folder())?;
-        let all = LongTextReader { text: self, at: 0 };
-        let mut copied = io::copy(&mut BufReader::with_capacity(COPIED, all), &mut file)?;
+        let mut all = BufReader::with_capacity(COPIED, self.reader());
+        let mut copied = io::copy(&mut all, &mut file)?;
         if let Some(lost) = self.len().checked_sub(copied).filter(|lost| *lost > 0) {
             let said = lost_line(lost);
             file.write_all(said.as_bytes())?;
@@ -158,14 +151,16 @@ fn lost_line(lost: u64) -> String {
     )
 }
 
-struct LongTextReader<'t> {
-    text: &'t LongText,
-    at: u64,
+/// Reads on what can be read at offsets.
+pub struct ReadOn<F> {
+    pub read_at: F,
+    /// The next of them.
+    pub at: u64,
 }
 
-impl Read for LongTextReader<'_> {
+impl<F: FnMut(&mut [u8], u64) -> io::Result<usize>> Read for ReadOn<F> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        let read = self.text.read_at(buf, self.at)?;
+        let read = (self.read_at)(buf, self.at)?;
         self.at += read as u64;
         Ok(read)
     }
@@ -194,9 +189,7 @@ mod tests {
 
     fn all(text: &LongText) -> String {
         let mut read = String::new();
-        LongTextReader { text, at: 0 }
-            .read_to_string(&mut read)
-            .expect("read");
+        text.reader().read_to_string(&mut read).expect("read");
         read
     }
 
@@ -220,14 +213,13 @@ mod tests {
         assert_eq!(fs::read_to_string(&path).expect("read"), "head|one two");
         let place = FileSpan { from: 5, len: 7 };
         assert_eq!(text.in_place(|_, place| place), Some(place));
-        assert!(text.grows_in_place());
 
         text.move_out().expect("move");
         fs::write(&path, "").expect("write");
         text.append(b" three").expect("append");
         assert_eq!(all(&text), "one two three");
         assert_eq!(fs::read_to_string(&path).expect("read"), "");
-        assert!(!text.grows_in_place() && text.in_place(|_, _| ()).is_none());
+        assert!(text.in_place(|_, _| ()).is_none());
     }
 
     #[test]

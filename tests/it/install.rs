@@ -66,6 +66,12 @@ fn plain_release(project: &Project, version: &str) -> String {
     )
 }
 
+/// A newer one that has another page instead of one.
+fn newer_release(project: &Project) -> String {
+    let changed = "rm $top/man/man1/clada-undo.1; echo new > $top/man/man1/clada-new.1";
+    small_release(project, "new", "0.2.0", [changed, "true"])
+}
+
 /// All that is below a folder: the mode of each entry and, of files, the text.
 fn tree(folder: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
     let mut found = BTreeMap::new();
@@ -669,11 +675,7 @@ fn break_mv(project: &Project, how: &str) {
 fn an_end_between_two_files_brings_the_old_ones_back() {
     let project = Project::new();
     let old = plain_release(&project, "0.1.0");
-    let changed = [
-        "rm $top/man/man1/clada-undo.1; echo new > $top/man/man1/clada-new.1",
-        "true",
-    ];
-    let new = small_release(&project, "new", "0.2.0", changed);
+    let new = newer_release(&project);
     install(&project, &["--from", &old]).exits(0);
     let count = project.path("count");
     let at = project.path("at");
@@ -715,11 +717,7 @@ fn an_end_between_two_files_brings_the_old_ones_back() {
 fn what_was_killed_is_undone_by_the_next_run() {
     let project = Project::new();
     let old = plain_release(&project, "0.1.0");
-    let changed = [
-        "rm $top/man/man1/clada-undo.1; echo new > $top/man/man1/clada-new.1",
-        "true",
-    ];
-    let new = small_release(&project, "new", "0.2.0", changed);
+    let new = newer_release(&project);
     let (count, at) = (project.path("count"), project.path("at"));
     let calm = || {
         project.program("mv", "PATH=/usr/bin:/bin\nexec mv \"$@\"");

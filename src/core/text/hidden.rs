@@ -132,15 +132,22 @@ pub fn in_json(json: &str) -> Cow<'_, str> {
     })
 }
 
-/// True if a text is of ASCII and nothing in it is hidden. It looks at all of it, as the compiler then takes many bytes at once.
+/// True if a text is of ASCII and nothing in it is hidden.
 pub fn is_plain(text: &[u8]) -> bool {
-    text.iter()
-        .fold(true, |all, byte| all & is_plain_byte(byte))
+    plain_length(text) == text.len()
 }
 
-/// The length of the plain text that a text begins with.
+/// The number of bytes that a text begins with that are printable ASCII, tab or newline.
 pub fn plain_length(text: &[u8]) -> usize {
-    text.iter().take_while(|byte| is_plain_byte(byte)).count()
+    // Whole blocks without an early exit, which the compiler turns into vector instructions.
+    let blocks = text.chunks_exact(32).take_while(|block| {
+        block
+            .iter()
+            .fold(true, |all, byte| all & is_plain_byte(byte))
+    });
+    let start = blocks.count() * 32;
+    let rest = text[start..].iter();
+    start + rest.take_while(|byte| is_plain_byte(byte)).count()
 }
 
 fn is_plain_byte(byte: &u8) -> bool {

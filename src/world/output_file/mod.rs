@@ -110,7 +110,7 @@ impl OutputFile {
         Ok(())
     }
 
-    /// Adds what a command just wrote; not what is in its place here by itself.
+    /// Adds what a command just wrote; nothing of a task whose long output is written to its place here by itself.
     ///
     /// # Errors
     /// Where it cannot be written.
@@ -123,7 +123,7 @@ impl OutputFile {
         self.append(bytes)
     }
 
-    /// Adds a line; not while a long output grows here.
+    /// Adds a line.
     ///
     /// # Errors
     /// Where it cannot be written.
@@ -131,10 +131,7 @@ impl OutputFile {
         let Some(file) = &mut self.file else {
             return Ok(());
         };
-        if let Some(long) = &self.long {
-            if long.upgrade().is_some_and(|long| long.grows_in_place()) {
-                return Ok(());
-            }
+        if self.long.is_some() {
             file.seek(SeekFrom::End(0))?;
         }
         file.write_all(bytes)
@@ -323,14 +320,13 @@ mod tests {
         long.append(shown.as_bytes()).expect("append");
         append(output, "not shown: it grows by itself");
         long.append(more.as_bytes()).expect("append");
-        long.end();
         append(output, "not shown: it is there");
         output.append(b"done\n").expect("append");
         long
     }
 
-    /// Puts it into its final form; returns that without the blanks, and the file that it is in.
-    fn finished(output: &mut OutputFile, head: &str, long: &LongText) -> (String, u64) {
+    /// Puts it into its final form; returns that without the blanks.
+    fn finished(output: &mut OutputFile, head: &str, long: &LongText) -> String {
         let finish = |to: &mut dyn OutputWriter| {
             to.write_all(head.as_bytes())?;
             let text = long.in_place(|_, place| place);
@@ -344,11 +340,7 @@ mod tests {
         };
         output.finish(finish).expect("finish");
         let text = std::fs::read_to_string(output.path()).expect("read");
-        let found = std::fs::metadata(output.path()).expect("metadata");
-        (
-            text.replace("  ", "").replace("<off >", "<off>"),
-            found.ino(),
-        )
+        text.replace("  ", "").replace("<off >", "<off>")
     }
 
     #[test]
@@ -364,7 +356,7 @@ mod tests {
             let place = long.in_place(|_, place| place);
             // The first line may be put right afterwards.
             for head in ["head\n", "another head\n", "h\n"] {
-                let (text, _) = finished(&mut output, head, &long);
+                let text = finished(&mut output, head, &long);
                 assert!(text == format!("{head}<off>\nshown\n{more}<on>\n"));
                 assert_eq!(long.in_place(|_, place| place), place);
             }
@@ -379,7 +371,7 @@ mod tests {
             let long = flooded(&mut output, "shown\n", "more\n");
             let head = "h".repeat(length);
             for head in [&*head, "head\n"] {
-                let (text, _) = finished(&mut output, head, &long);
+                let text = finished(&mut output, head, &long);
                 assert!(text == format!("{head}<off>\nshown\nmore\n<on>\n"));
                 assert!(long.in_place(|_, _| ()).is_none());
             }
@@ -395,7 +387,7 @@ mod tests {
         let mut check = |harm: &dyn Fn()| {
             let long = flooded(&mut output, "shown\n", "more\n");
             harm();
-            assert_eq!(finished(&mut output, "head\n", &long).0, expected);
+            assert_eq!(finished(&mut output, "head\n", &long), expected);
         };
         check(&|| std::fs::remove_file(&path).expect("remove"));
         check(&|| {
@@ -411,7 +403,7 @@ mod tests {
 
         let long = flooded(&mut output, "shown\n", "more\n");
         File::create(&path).expect("emptied");
-        let lost = finished(&mut output, "head\n", &long).0;
+        let lost = finished(&mut output, "head\n", &long);
         assert!(lost.starts_with("head\n<off>\n") && lost.ends_with("<on>\n"));
     }
 

@@ -1,4 +1,5 @@
-//! Holds one output of a script, however large: a little in memory, more in a file. Never changes what it is given.
+//! Holds one output of a script, however large: a little in memory, more in a file. Changes nothing of it, but for lines like
+//! clada's own where the file is one that people read.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, Write};
@@ -9,13 +10,10 @@ use tempfile::{SpooledData, SpooledTempFile};
 
 use crate::report::Unframing;
 use crate::report::outcome::{Cut, FileSpan, Spooled};
-use crate::world::long_text::{self, Appending, LongText};
+use crate::world::long_text::{self, Appending, COPIED, LongText, ReadOn};
 
 /// The most of an output that is kept in memory before it goes to a file, in bytes.
 const IN_MEMORY: usize = 64 * 1024;
-
-/// The bytes that are copied at once: much more no longer fits into a processor's cache, and is slower.
-const COPIED: usize = 64 * 1024;
 
 /// The bytes of each end of an output that are kept in memory while it stands where its own command can write: more than is asked
 /// for.
@@ -109,7 +107,6 @@ impl Spool {
             Growing::Own(file) => SpoolHome::Own(file.into_inner()),
             Growing::Lent(text, lines, ends) => {
                 lines.finish()?;
-                text.end();
                 SpoolHome::Lent(text, ends)
             }
         };
@@ -220,18 +217,31 @@ impl Captured {
 
     /// Reads the text from its start.
     pub fn reader(&self) -> impl Read {
-        SpoolReader {
-            captured: self,
-            at: 0,
-        }
+        self.reader_from(0)
+    }
+
+    fn reader_from(&self, at: u64) -> impl Read {
+        let read_at = |buf: &mut [u8], at| self.read_at(buf, at);
+        ReadOn { read_at, at }
     }
 
     fn bytes(&self, at: u64, len: usize) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::with_capacity(len);
-        SpoolReader { captured: self, at }
+        self.reader_from(at)
             .take(len as u64)
             .read_to_end(&mut bytes)?;
         Ok(bytes)
+    }
+
+    fn read_at(&self, buf: &mut [u8], at: u64) -> io::Result<usize> {
+        match &self.spool {
+            SpoolHome::Own(SpooledData::InMemory(memory)) => {
+                let mut rest = memory.get_ref().get(at as usize..).unwrap_or_default();
+                rest.read(buf)
+            }
+            SpoolHome::Own(SpooledData::OnDisk(file)) => File::read_at(file, buf, at),
+            SpoolHome::Lent(text, _) => text.read_at(buf, at),
+        }
     }
 }
 
@@ -239,26 +249,6 @@ impl Captured {
 fn text(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes)
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
-}
-
-struct SpoolReader<'a> {
-    captured: &'a Captured,
-    at: u64,
-}
-
-impl Read for SpoolReader<'_> {
-    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        let read = match &self.captured.spool {
-            SpoolHome::Own(SpooledData::InMemory(memory)) => {
-                let mut rest = memory.get_ref().get(self.at as usize..).unwrap_or_default();
-                rest.read(buf)?
-            }
-            SpoolHome::Own(SpooledData::OnDisk(file)) => File::read_at(file, buf, self.at)?,
-            SpoolHome::Lent(text, _) => text.read_at(buf, self.at)?,
-        };
-        self.at += read as u64;
-        Ok(read)
-    }
 }
 
 #[cfg(test)]

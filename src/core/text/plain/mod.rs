@@ -10,7 +10,7 @@ mod colours;
 
 use std::mem;
 
-use super::hidden::Sieve;
+use super::hidden::{Sieve, plain_length};
 use colours::Colours;
 
 /// A line longer than this is passed on as it comes, and what follows on it can no longer replace it.
@@ -112,7 +112,7 @@ impl Plain {
             && !self.returned
             && self.colours.are_given();
         let end = memchr::memrchr(b'\n', bytes).map_or(0, |last| last + 1);
-        if !is_at_start || simple_prefix(&bytes[..end]) < end {
+        if !is_at_start || plain_length(&bytes[..end]) < end {
             return 0;
         }
         self.sieve = Sieve::default();
@@ -138,7 +138,7 @@ impl Plain {
         if !self.partial.is_empty() {
             return self.complete(rest[0], out);
         }
-        let simple = simple_prefix(rest);
+        let simple = plain_length(rest);
         if let Some(last) = rest[..simple].last() {
             self.lines(&rest[..simple], out);
             self.sieve.pass(*last);
@@ -327,21 +327,6 @@ impl Plain {
             self.colours.shorten(0);
         }
     }
-}
-
-/// Counts the bytes at the start that are printable ASCII, tab or newline.
-fn simple_prefix(bytes: &[u8]) -> usize {
-    let is_simple = |byte: u8| matches!(byte, b' '..=b'~' | b'\t' | b'\n');
-    // Whole blocks without an early exit, which the compiler turns into vector instructions.
-    let blocks = bytes
-        .chunks_exact(32)
-        .take_while(|block| block.iter().fold(true, |all, &byte| all & is_simple(byte)));
-    let start = blocks.count() * 32;
-    start
-        + bytes[start..]
-            .iter()
-            .take_while(|&&byte| is_simple(byte))
-            .count()
 }
 
 /// Returns true for bytes that are the start of one character and lack the rest of it.
