@@ -343,10 +343,18 @@ mod tests {
         assert_eq!(held_paths(), [Path::new("/a"), Path::new("/b")]);
         assert!(Lock::held(dir.path(), &["root"]).is_empty());
         drop((held, other));
-        // A process that another test starts has the descriptor until it runs its program.
+        taken_again(dir.path(), "file");
+    }
+
+    /// Takes the lock of `/a`, which was just given back. A process that another test starts has the descriptor until it runs its
+    /// program.
+    fn taken_again(folder: &Path, kind: &str) -> Lock {
         let until = std::time::Instant::now() + std::time::Duration::from_secs(10);
-        while take("/a").is_err() {
-            assert!(std::time::Instant::now() < until, "it is not free again");
+        loop {
+            match Lock::try_take(folder, kind, Path::new("/a")) {
+                Ok(lock) => return lock,
+                Err(error) => assert!(std::time::Instant::now() < until, "{error}"),
+            }
         }
     }
 
@@ -380,7 +388,7 @@ mod tests {
             );
         }
         // The next one says nothing yet.
-        let _lock = Lock::try_take(dir.path(), "root", Path::new("/a")).expect("free");
+        let _lock = taken_again(dir.path(), "root");
         let refused = Lock::attempt(dir.path(), "root", Path::new("/a"));
         assert!(
             matches!(&refused, Ok(Attempt::Held(Some(holder))) if holder.does.is_none()),
@@ -405,7 +413,7 @@ mod tests {
         let dir = tempfile::tempdir().expect("temp dir");
         let cut_off = |kind: &str| Lock::cut_off(dir.path(), &[kind]);
         let killed = |text: &str| {
-            let lock = Lock::try_take(dir.path(), "run", Path::new("/a")).expect("free");
+            let lock = taken_again(dir.path(), "run");
             assert!(cut_off("run").is_empty());
             drop(lock);
             std::fs::write(only(dir.path(), "run"), text).expect("write");
