@@ -10,11 +10,12 @@ use std::time::{Duration, Instant};
 use rustix::time::{ClockId, clock_gettime};
 
 /// How many times larger the next size is.
-const STEP: usize = 4;
+const STEP: usize = 16;
 
 /// How many times longer the next size may take than `STEP` times the one before: linear work takes as long, quadratic
-/// work four times as long.
-const LIMIT: u32 = 2;
+/// work sixteen times as long. Linear work was seen to take three times as long for seconds on end, on a machine whose
+/// memory others use too: what is small fits into a cache of its own.
+const LIMIT: u32 = 4;
 
 /// A difference that is not told from chance.
 const NOISE: Duration = Duration::from_millis(5);
@@ -114,7 +115,7 @@ fn quadratic_work_fails() {
 
 /// One shape of several is enough, and linear work beside it does not hide it.
 #[test]
-#[should_panic(expected = "4 times larger")]
+#[should_panic(expected = "16 times larger")]
 fn one_quadratic_shape_among_linear_ones_fails() {
     let shapes = |size: usize| vec![(size, 0), (size, size), (size, 0)];
     assert_linear(8_000, shapes, |(size, passes)| {
