@@ -244,7 +244,11 @@ impl Excerpt {
 
     /// The line that says what is left out behind so many lines.
     fn hint(&self, left: &Omitted, before: u64, whole: &str) -> String {
-        let much = amount(left);
+        let much = match self.source {
+            // They were cut before, and the line that counted that may be left out with them.
+            ExcerptSource::Earlier => "a part is".to_owned(),
+            _ => amount(left),
+        };
         let how = match self.source {
             ExcerptSource::File(Some(first)) => {
                 let first = first as u64 + before;

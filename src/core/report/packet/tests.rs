@@ -108,6 +108,25 @@ fn what_failed_comes_first_and_older_results_last() {
     );
 }
 
+/// The line that counted what was left out the first time may be left out the second time.
+#[test]
+fn how_much_of_older_outputs_is_left_out_is_not_counted_anew() {
+    let mut older = report(vec![(Status::Done, vec![stdout(numbered(1..20_001))])]);
+    let earlier = Earlier {
+        time: "10:32:40".to_owned(),
+        lines: String::new(),
+        outputs: older.packet(&[], 20_000, "out.txt").unwrap().outputs,
+    };
+    let mut newer = report(vec![(Status::Done, vec![stdout("new\n")])]);
+    let packet = newer.packet(&[earlier], 3_000, "out.txt").unwrap();
+    let shown = packet.text;
+    assert!(
+        shown.contains("… a part is left out here, all of it is in out.txt …\n"),
+        "{shown}"
+    );
+    assert_eq!(shown.matches("left out").count(), 1, "{shown}");
+}
+
 #[test]
 fn a_long_output_is_cut_at_lines_and_says_how_to_get_the_rest() {
     let shown = outputs(vec![vec![stdout(numbered(1..20_001))]], 10_000);
