@@ -33,7 +33,7 @@ const SHARE: usize = 32;
 const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC);
 
 /// Seconds and nanoseconds.
-pub(super) type Moment = (i64, i64);
+pub(super) type Moment = (i64, u32);
 
 /// The index's file as it was before it was read: if it is another one by then, more is looked at than need be.
 pub(super) struct IndexFile {
@@ -47,7 +47,9 @@ pub(super) type Checksum = [u8; 20];
 /// The time at which a file was written last; before all others if it is not there.
 pub(super) fn written(path: &Path) -> Moment {
     let file = fs::symlink_metadata(path);
-    file.map_or((i64::MIN, 0), |file| (file.mtime(), file.mtime_nsec()))
+    file.map_or((i64::MIN, 0), |file| {
+        (file.mtime(), file.mtime_nsec() as u32)
+    })
 }
 
 /// A comparison of the work tree with the index.
@@ -167,11 +169,11 @@ impl<'w> IndexWalk<'w> {
 
     /// Compares as git does by default.
     fn is_as(&self, entry: &IndexEntry, file: &Stat) -> bool {
-        let written = (file.st_mtime, file.st_mtime_nsec as i64);
-        let changed = (file.st_ctime, file.st_ctime_nsec as i64);
+        let written = (file.st_mtime, file.st_mtime_nsec as u32);
+        let changed = (file.st_ctime, file.st_ctime_nsec as u32);
         // The index has the lower 32 bits of each.
         let is_at = |time: git2::IndexTime, (seconds, nanoseconds): Moment| {
-            time.seconds() == seconds as i32 && i64::from(time.nanoseconds()) == nanoseconds
+            time.seconds() == seconds as i32 && time.nanoseconds() == nanoseconds
         };
         self.mode_of(entry, file) == entry.mode
             && file.st_size as u32 == entry.file_size

@@ -302,7 +302,6 @@ fn sums(folder: &Path) -> Vec<(String, String)> {
         .collect()
 }
 
-#[cfg(target_os = "linux")]
 fn manifest() -> toml::Table {
     let text = std::fs::read_to_string(cases::root().join("Cargo.toml")).expect("Cargo.toml");
     text.parse().expect("TOML")

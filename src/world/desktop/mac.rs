@@ -9,7 +9,7 @@ use super::Notice;
 
 /// No notification waits for a click.
 #[derive(Default)]
-pub(super) struct Clickable;
+pub(super) struct Clickable(());
 
 impl Clickable {
     /// Shows a notification.
