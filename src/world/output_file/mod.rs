@@ -92,7 +92,11 @@ impl OutputFile {
             long.move_out()?;
         }
         let mut file = self.open()?;
-        file.set_len(0)?;
+        // Not to nothing: ext4 takes that for a file that is replaced, and where it is closed next, the results of a
+        // flood would wait until all of it is on its way to the disk.
+        if file.metadata()?.len() > 1 {
+            file.set_len(1)?;
+        }
         file.write_all(first.as_bytes())?;
         self.file = Some(file);
         Ok(())
