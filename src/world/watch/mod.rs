@@ -35,6 +35,9 @@ use super::scarce;
 /// The pause between two looks for a directory, or when polling a file, that is not there.
 const RETRY: Duration = Duration::from_secs(1);
 
+/// The time in which the events of a file that grows on and on become one. A save waits no longer than this for it.
+const MERGED: Duration = Duration::from_millis(2);
+
 /// A reason to look at a watched file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Signal {
@@ -228,13 +231,17 @@ impl Hub {
         #[cfg(target_os = "linux")]
         tell_of_mounts(&self.told);
         let told = Arc::downgrade(&self.told);
+        let mut growth = Growth::default();
         let handler = move |result: notify::Result<Event>| {
-            if let Some(told) = told.upgrade() {
-                let mut told = locked(&told);
-                match result {
-                    Ok(event) => tell(&mut told, &event),
-                    Err(_) => tell_all(&mut told, Signal::Changing),
+            let Some(told) = told.upgrade() else { return };
+            match result {
+                Ok(event) => {
+                    let is_for_nobody = !tell(&mut locked(&told), &event);
+                    if growth.goes_on(event) && is_for_nobody {
+                        std::thread::sleep(MERGED);
+                    }
                 }
+                Err(_) => tell_all(&mut locked(&told), Signal::Changing),
             }
         };
         // It has one, and where it gets none it panics when it is told what to watch.
@@ -243,12 +250,32 @@ impl Hub {
     }
 }
 
-/// Tells of an event those whom it is about.
-fn tell(told: &mut Subscriptions, event: &Event) {
+/// The file that was written to last. While a command's output floods into one that nobody watches, each write is an
+/// event that wakes its reader, who then takes time from the command. Those that are not read yet are one for the system.
+#[derive(Default)]
+struct Growth {
+    written: Vec<PathBuf>,
+}
+
+impl Growth {
+    /// True if the same file was written to before, and nothing else happened since.
+    fn goes_on(&mut self, event: Event) -> bool {
+        let is_written = matches!(event.kind, EventKind::Modify(ModifyKind::Data(_)));
+        let written = if is_written { event.paths } else { Vec::new() };
+        let goes_on = is_written && written == self.written;
+        self.written = written;
+        goes_on
+    }
+}
+
+/// Tells of an event those whom it is about; true if there are any.
+fn tell(told: &mut Subscriptions, event: &Event) -> bool {
     // That a directory went may be among what was missed.
     if event.need_rescan() {
-        return tell_all(told, Signal::Lost);
+        tell_all(told, Signal::Lost);
+        return true;
     }
+    let mut is_for_somebody = false;
     for path in &event.paths {
         for directory in [Some(path.as_path()), path.parent()].into_iter().flatten() {
             let Some(directions) = told.get_mut(directory) else {
@@ -261,10 +288,12 @@ fn tell(told: &mut Subscriptions, event: &Event) {
                 }
                 if let Some(signal) = signal {
                     subscriber.mailbox.post(signal);
+                    is_for_somebody = true;
                 }
             }
         }
     }
+    is_for_somebody
 }
 
 /// Tells all of what may be about any of them.

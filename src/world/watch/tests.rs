@@ -264,6 +264,63 @@ fn missed_events_are_a_reason_to_look() {
 }
 
 #[test]
+fn a_file_grows_while_nothing_else_happens() {
+    let event = |kind, name: &str| Event::new(kind).add_path(Path::new("/d").join(name));
+    let written = EventKind::Modify(ModifyKind::Data(notify::event::DataChange::Any));
+    let closed = EventKind::Access(AccessKind::Close(AccessMode::Write));
+    let mut growth = Growth::default();
+    let events = [
+        (written, "output", false),
+        (written, "output", true),
+        (written, "output", true),
+        (written, "other", false),
+        (written, "output", false),
+        (closed, "output", false),
+        (closed, "output", false),
+        (written, "output", false),
+        (written, "output", true),
+    ];
+    for (at, (kind, name, goes_on)) in events.into_iter().enumerate() {
+        assert_eq!(growth.goes_on(event(kind, name)), goes_on, "{at}");
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_save_is_seen_while_another_file_grows() {
+    let place = Place::new();
+    let watcher = place.watch();
+    let mailbox = &watcher.subscriber.mailbox;
+    let is_over = std::sync::atomic::AtomicBool::new(false);
+    let order = std::sync::atomic::Ordering::Relaxed;
+    let save = |_| {
+        std::thread::sleep(Duration::from_millis(5));
+        fs::write(place.path("swp"), "text").unwrap();
+        fs::rename(place.path("swp"), place.notes()).unwrap();
+        let saved = Instant::now();
+        let mut is_seen = false;
+        while !is_seen && saved.elapsed() < LONG {
+            is_seen = mailbox.take() == Some(Signal::Over);
+            std::thread::yield_now();
+        }
+        is_seen
+    };
+    let mut other = File::create(place.path("output")).unwrap();
+    let all_are_seen = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(order) {
+                other.write_all(b"x").unwrap();
+            }
+        });
+        let all_are_seen = (0..20).all(save);
+        is_over.store(true, order);
+        all_are_seen
+    });
+    assert!(all_are_seen);
+    assert_eq!(mailbox.take(), None);
+}
+
+#[test]
 fn limits_name_what_to_raise() {
     let path = PathBuf::from("/d");
     let watches = explain(
