@@ -5,7 +5,7 @@
 //! each folder of the PATH is followed name by name and link by link, and left out where something on the way is not the
 //! user's alone. What is left is also the PATH that these programs get: git finds its hooks' programs by it.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -84,14 +84,13 @@ impl NoProgram {
 }
 
 /// The trees that commands of this process may write to. They only become more: what was planted in one stays there.
-static TREES: Mutex<AvoidedTrees> = Mutex::new(AvoidedTrees {
-    named: BTreeSet::new(),
-    all: BTreeSet::new(),
-});
+static TREES: LazyLock<Mutex<AvoidedTrees>> = LazyLock::new(Mutex::default);
 
+#[derive(Default)]
 struct AvoidedTrees {
-    /// As they were named. Few processes ever run a program, so where these lead is not asked before that.
-    named: BTreeSet<PathBuf>,
+    /// As they were named. Few processes ever run a program, so where these lead is not asked before that. They are more than a
+    /// hundred, and named anew before each run: hashing them takes a fraction of the time of keeping them in order.
+    named: HashSet<PathBuf>,
     /// The same trees, and the places where they have led.
     all: BTreeSet<PathBuf>,
 }
@@ -99,13 +98,12 @@ struct AvoidedTrees {
 impl AvoidedTrees {
     /// Returns all of them, as they are now and were before.
     fn all() -> BTreeSet<PathBuf> {
-        let mut named = locked(&TREES).named.clone();
+        let named = locked(&TREES).named.clone();
         // Not while others wait: a file system may not answer.
         let leads = named.iter().filter_map(|tree| tree.canonicalize().ok());
         let leads: Vec<PathBuf> = leads.collect();
         let all = &mut locked(&TREES).all;
-        all.append(&mut named);
-        all.extend(leads);
+        all.extend(named.into_iter().chain(leads));
         all.clone()
     }
 }
