@@ -13,14 +13,9 @@ use tracing::Level;
 fn main() -> ExitCode {
     let cli = Cli::read();
     // What is wrong with the settings the command tells that reads them.
-    let settings = Folders::of_user().and_then(|folders| Settings::of_user(&folders).ok());
+    let settings = Folders::of_user().and_then(|folders| Settings::log_of_user(&folders));
     let is_service = matches!(cli.command, Some(Verb::Daemon { .. }));
-    if let Some(wrong) = logs::start(
-        cli.log_format,
-        settings.map(|of_user| of_user.log),
-        is_service,
-        terminal::stderr,
-    ) {
+    if let Some(wrong) = logs::start(cli.log_format, settings, is_service, terminal::stderr) {
         say(&wrong);
     }
     match cmd::dispatch(cli) {

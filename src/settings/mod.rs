@@ -343,6 +343,17 @@ impl Settings {
         Self::of(all, &user.path)
     }
 
+    /// Reads how this user wants the log; `None` where the user's file is wrong. The log is wanted before all else, and that
+    /// commands read the other settings too is no reason to make values of them twice.
+    pub fn log_of_user(folders: &Folders) -> Option<LogSettings> {
+        let mut user = File::read_own(&folders.config.join(USER)).ok()?;
+        let mut log = defaults().get("log")?.as_table()?.clone();
+        if let Some(Value::Table(of_user)) = user.table.remove("log") {
+            lay_over(&mut log, of_user);
+        }
+        log.try_into().ok()
+    }
+
     /// Those of all files in one, of which this is the last. Each was looked at by itself.
     fn of(all: Table, last: &Path) -> Result<Self, SettingsError> {
         all.try_into()

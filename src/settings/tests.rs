@@ -369,3 +369,18 @@ fn a_file_that_is_none_is_said() {
     fs::create_dir(place.root().join(PROJECT)).expect("folder");
     assert_eq!(place.error(), why("it is not a regular file"));
 }
+
+#[test]
+fn the_log_is_as_the_users_file_says_and_unknown_where_that_is_wrong() {
+    let place = Place::new();
+    let log = || Settings::log_of_user(&place.folders);
+    let of_user = || Settings::of_user(&place.folders).expect("settings").log;
+    assert_eq!(log(), Some(of_user()));
+    place.user("[log]\nlevel = \"debug\"\n");
+    assert_eq!(log().map(|log| log.level), Some(LogLevel::Debug));
+    assert_eq!(log(), Some(of_user()));
+    for wrong in ["[log]\nlevel = \"loud\"\n", "[exec]\nno = 1\n", "log ="] {
+        place.user(wrong);
+        assert_eq!(log(), None, "{wrong}");
+    }
+}
