@@ -458,6 +458,7 @@ impl ExecLimits {
             timeout: self.exec_timeout,
             sandbox: self.sandbox,
             no_git,
+            ..RunFlags::default()
         }
     }
 }

@@ -11,15 +11,15 @@ use crate::cmd::context;
 use crate::cmd::notes::of_root;
 use crate::cmd::reply_input::read_reply;
 use crate::error::Error;
-use crate::listener::rules::{Login, RuleSource, RunRules};
+use crate::listener::rules::{Login, RuleSource, RunFlags, RunRules};
 use crate::listener::{Running, project, sharing};
 use crate::reply::scan::scan_for;
 use crate::reply::task::{Batch, LineNumbers};
 use crate::report::outcome::{Section, Status};
 use crate::report::{ParseError, Report};
 use crate::run::{Job, NoJournal, Progress, Surroundings};
-use crate::settings::Settings;
 use crate::settings::places::{self, Folders};
+use crate::settings::{HookSettings, Settings};
 use crate::start;
 use crate::world::sandbox;
 
@@ -35,7 +35,10 @@ pub fn main(args: &RunArgs) -> Result<ExitCode, Error> {
     let folders = Folders::of_user().ok_or(Error::NoHome)?;
     let runtime = start::runtime()?;
     let loaded = Settings::load(&folders, &root)?;
-    let (flags, login) = (args.exec.flags(args.no_git), Login::default());
+    // A reply may be a notes file: its results block is not part of the reply, but its lines count.
+    let found = scan_for(text, loaded.settings.dialects.iter().copied().collect());
+    let flags = flags(args, &loaded.settings, &found.batches);
+    let login = Login::default();
     let start = RuleSource::start(&folders, &root, loaded, &flags, &login);
     let start = runtime.block_on(start);
     let not_logged_in = start.login.and_then(Result::err);
@@ -63,8 +66,6 @@ pub fn main(args: &RunArgs) -> Result<ExitCode, Error> {
             id: clock::run_id(),
             stop,
         };
-        // A reply may be a notes file: its results block is not part of the reply, but its lines count.
-        let found = scan_for(text, runner.setup.dialects);
         if found.batches.iter().any(Batch::has_exec) {
             sandbox::warm_up();
         }
@@ -106,6 +107,20 @@ pub fn main(args: &RunArgs) -> Result<ExitCode, Error> {
     })
 }
 
+/// The flags for a run of these batches.
+fn flags(args: &RunArgs, settings: &Settings, batches: &[Batch<'_>]) -> RunFlags {
+    RunFlags {
+        no_commands: !runs_commands(&settings.hooks, batches),
+        ..args.exec.flags(args.no_git)
+    }
+}
+
+/// Tells if a run of these batches can start a command: one of its tasks, or a hook.
+fn runs_commands(hooks: &HookSettings, batches: &[Batch<'_>]) -> bool {
+    let has_hooks = !hooks.before.is_empty() || !hooks.after.is_empty();
+    has_hooks || batches.iter().any(Batch::has_exec)
+}
+
 /// Adds the next step to each question, as there is no box to tick.
 fn tell_how_to_approve(report: &mut Report) {
     let outcomes = report.outcomes.iter_mut();
@@ -138,4 +153,31 @@ fn print(args: &RunArgs, report: &mut Report) -> Result<(), Error> {
         report.write_output(None, &mut out)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::reply::scan::scan;
+    use crate::settings::Hook;
+
+    #[test]
+    fn commands_are_those_of_tasks_and_of_hooks() {
+        let read = scan("<task><path>a</path><c>read</c></task>\n").batches;
+        let exec = scan("<task><c>exec</c><x>true</x></task>\n").batches;
+        let none = HookSettings::default();
+        assert!(!runs_commands(&none, &read));
+        assert!(runs_commands(&none, &exec));
+        let hook = Hook {
+            run: "true".to_owned(),
+            continue_on_error: false,
+            timeout: Duration::from_secs(1),
+            cwd: None,
+        };
+        let (mut before, mut after) = (none.clone(), none.clone());
+        (before.before, after.after) = (vec![hook.clone()], vec![hook]);
+        assert!(runs_commands(&before, &read) && runs_commands(&after, &read));
+    }
 }

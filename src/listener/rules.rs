@@ -40,6 +40,8 @@ pub struct RunFlags {
     pub sandbox: Option<Sandbox>,
     /// Git is not used.
     pub no_git: bool,
+    /// Nothing that is carried out runs a command, so the trees of the fence are not looked for.
+    pub no_commands: bool,
 }
 
 /// The source of the rules of one root.
@@ -285,7 +287,9 @@ impl RuleSource {
             processes: exec.processes,
             settled: Settled::default(),
         };
-        self.settle(&mut fence);
+        if !self.flags.no_commands {
+            self.settle(&mut fence);
+        }
         programs::avoid_roots([fence.root.clone()]);
         programs::avoid(fence.temp.iter().chain(&fence.writable).cloned());
         fence
@@ -496,6 +500,36 @@ fn expanded<'e>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Tells if the trees of the fence are found before anything runs.
+    async fn are_trees_found(no_commands: bool) -> bool {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("root");
+        std::fs::create_dir(&root).unwrap();
+        let at = |name: &str| dir.path().join(name);
+        let folders = Folders {
+            home: at("home"),
+            state: at("state"),
+            config: at("config"),
+            services: at("services"),
+            runtime: None,
+        };
+        let mut loaded = Settings::load(&folders, &root).unwrap();
+        loaded.settings.exec.login_env = settings::LoginEnvUse::Never;
+        let flags = RunFlags {
+            no_commands,
+            ..RunFlags::default()
+        };
+        let start = RuleSource::start(&folders, &root, loaded, &flags, &Login::default()).await;
+        let rules = start.made.ok().unwrap().setup.rules;
+        rules.fence.settled.is_found()
+    }
+
+    #[tokio::test]
+    async fn trees_are_found_at_the_start_unless_no_command_can_follow() {
+        assert!(are_trees_found(false).await);
+        assert!(!are_trees_found(true).await);
+    }
 
     #[test]
     fn paths_of_the_settings_are_expanded() {

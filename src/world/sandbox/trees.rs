@@ -92,6 +92,11 @@ impl Settled {
             .get_or_init(|| Mutex::new(WritableTrees::of(&named())));
         locked(trees)
     }
+
+    #[cfg(test)]
+    pub(crate) fn is_found(&self) -> bool {
+        self.0.get().is_some()
+    }
 }
 
 #[derive(Debug)]
