@@ -12,10 +12,20 @@ use super::{directories, guards_in, is_git_dir, nearest, shared_dir};
 use crate::world::locked::locked;
 use crate::world::sandbox::real;
 
-/// The most that one look takes: folders, entries of them, and time.
-const FOLDERS: usize = 10_000;
-const ENTRIES: usize = 300_000;
-const PATIENCE: Duration = Duration::from_millis(500);
+/// The most that one look takes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LookLimits {
+    pub(super) folders: usize,
+    /// In all folders.
+    pub(super) entries: usize,
+    pub(super) time: Duration,
+}
+
+const LIMITS: LookLimits = LookLimits {
+    folders: 10_000,
+    entries: 300_000,
+    time: Duration::from_millis(500),
+};
 
 /// The most repositories that are kept from scripts; the others are only looked at afterwards.
 const KEPT: usize = 50;
@@ -28,6 +38,7 @@ pub struct Repositories {
     /// Tells the folders that are passed over: those of tools. By their names alone, as a command could have any passed over
     /// by what it puts into it.
     is_left_out: fn(&Path) -> bool,
+    limits: LookLimits,
     known: Mutex<LastLook>,
 }
 
@@ -55,14 +66,20 @@ pub struct Planted {
 impl Repositories {
     /// Looks for the repositories of a project.
     pub fn of(root: &Path, is_left_out: fn(&Path) -> bool) -> Self {
+        Self::within(LIMITS, root, is_left_out)
+    }
+
+    /// Looks for them within such limits, now and later.
+    pub(super) fn within(limits: LookLimits, root: &Path, is_left_out: fn(&Path) -> bool) -> Self {
         let root = real(root);
         let mut known = LastLook::default();
-        known.walk(&root, is_left_out);
+        known.walk(&root, is_left_out, limits);
         let own = nearest(&root).into_iter().chain(shared_dir(&root));
         known.places.extend(own.chain(in_index(&root)));
         Self {
             root,
             is_left_out,
+            limits,
             known: Mutex::new(known),
         }
     }
@@ -95,7 +112,7 @@ impl Repositories {
             places: known.places.clone(),
             ..LastLook::default()
         };
-        now.walk(&self.root, self.is_left_out);
+        now.walk(&self.root, self.is_left_out, self.limits);
         now.places.extend(in_index(&self.root));
         now.dangers = now.judged(&self.root);
         let planted = Planted {
@@ -148,13 +165,13 @@ impl LastLook {
     }
 
     /// Looks into all folders, the upper ones first.
-    fn walk(&mut self, root: &Path, is_left_out: fn(&Path) -> bool) {
-        let until = Instant::now() + PATIENCE;
+    fn walk(&mut self, root: &Path, is_left_out: fn(&Path) -> bool, limits: LookLimits) {
+        let until = Instant::now() + limits.time;
         let (mut folders, mut entries) = (0, 0);
         let mut next = VecDeque::from([root.to_owned()]);
         while let Some(folder) = next.pop_front() {
             folders += 1;
-            self.is_cut = folders > FOLDERS || entries > ENTRIES;
+            self.is_cut = folders > limits.folders || entries > limits.entries;
             self.is_late = Instant::now() > until;
             if self.is_cut || self.is_late {
                 return;

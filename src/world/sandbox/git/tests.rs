@@ -1,7 +1,9 @@
 //! What of git directories is granted, kept and judged, by files that say so.
 
+use super::below::LookLimits;
 use super::*;
 use std::os::unix::fs::symlink;
+use std::time::Duration;
 
 /// A folder with a repository `main` in it, and a home.
 struct Ground(tempfile::TempDir);
@@ -232,16 +234,53 @@ fn repositories_in_a_project_are_found_and_what_they_could_run() {
     );
 }
 
+/// Of the limits, time is not one that a test can hold to.
+const FEW: LookLimits = LookLimits {
+    folders: 10,
+    entries: 100,
+    time: Duration::from_secs(3600),
+};
+
 #[test]
 fn more_folders_than_are_looked_into_are_said() {
     let dir = tempfile::tempdir().unwrap();
-    let repositories = Repositories::of(dir.path(), is_tools);
-    assert!(!repositories.is_cut());
-    for number in 0..10_001 {
-        fs::create_dir(dir.path().join(number.to_string())).unwrap();
-    }
+    let repositories = Repositories::within(FEW, dir.path(), is_tools);
+    let folders = |numbers: std::ops::Range<usize>| {
+        for number in numbers {
+            fs::create_dir(dir.path().join(number.to_string())).unwrap();
+        }
+    };
+    // The project is one, too.
+    folders(0..9);
+    assert!(!repositories.planted().is_cut);
+    folders(9..10);
     assert!(repositories.planted().is_cut);
     assert!(!repositories.planted().is_cut, "once");
+    assert!(repositories.is_cut());
+}
+
+#[test]
+fn more_files_than_are_looked_at_are_said() {
+    let dir = tempfile::tempdir().unwrap();
+    let repositories = Repositories::within(FEW, dir.path(), is_tools);
+    for number in 0..101 {
+        fs::write(dir.path().join(number.to_string()), "").unwrap();
+    }
+    assert!(!repositories.planted().is_cut, "all of them were seen");
+    fs::create_dir(dir.path().join("folder")).unwrap();
+    assert!(repositories.planted().is_cut);
+}
+
+#[test]
+fn a_look_that_takes_too_long_is_not_said_of_a_command() {
+    let dir = tempfile::tempdir().unwrap();
+    let no_time = LookLimits {
+        time: Duration::ZERO,
+        ..FEW
+    };
+    let repositories = Repositories::within(no_time, dir.path(), is_tools);
+    assert!(repositories.is_cut());
+    assert!(!repositories.planted().is_cut);
 }
 
 #[test]
