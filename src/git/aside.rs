@@ -12,7 +12,7 @@ use git2::{Config, Index, Repository};
 use super::at::find;
 use super::error::GitResult;
 use super::history::first_parents;
-use super::recorded::{self, IndexFolder, is_kept};
+use super::recorded::{KnownEntries, is_kept};
 use super::rules::SaveRules;
 use super::untracked::{UntrackedState, is_below};
 use super::walk::{self, IndexWalk};
@@ -432,10 +432,10 @@ impl Store {
         let config = self.repo.config()?.snapshot()?;
         let walk = IndexWalk::by(&config, &self.top, walk::written(&self.index_path()));
         let top = Path::new("");
-        let entries = recorded::entries_below(&self.index_now()?, top);
-        let doubts = walk.doubts(&IndexFolder::new(top, &entries));
+        let known = KnownEntries::of(&self.index_now()?, top);
+        let doubts = walk.doubts(&known);
         let doubts: HashSet<PathBuf> = doubts.tracked.into_iter().collect();
-        let paths = entries.iter().map(look::path_of);
+        let paths = known.entries().iter().map(look::path_of);
         let compared = paths.map(|path| {
             let is_clean = !doubts.contains(&path);
             (path, is_clean)

@@ -8,7 +8,7 @@ use git2::{Commit, Index, Oid, Reference, Tree};
 
 use super::error::{GitResult, if_found};
 use super::history::first_parents;
-use super::recorded::{self, IndexFolder};
+use super::recorded::{self, KnownEntries};
 use super::{Message, SaveScope, Saved, SnapshotError, Snapshots, Store, look, private};
 
 /// The older state that is looked at.
@@ -166,9 +166,13 @@ impl Store {
         place: &PathBuf,
     ) -> GitResult<BTreeSet<PathBuf>> {
         let mut paths = look::changed_among(&self.repo, index, std::slice::from_ref(place))?.files;
-        let entries = recorded::entries_below(index, place);
-        let folder = IndexFolder::new(place, &entries);
-        paths.append(&mut recorded::otherwise(&self.repo, tree, place, &folder)?);
+        let known = KnownEntries::of(index, place);
+        paths.append(&mut recorded::otherwise(
+            &self.repo,
+            tree,
+            place,
+            known.folder(),
+        )?);
         Ok(paths)
     }
 

@@ -17,7 +17,7 @@ use super::at::{PathKind, find, is_huge, is_missing, opened};
 use super::error::GitResult;
 use super::look::{self, WithoutTools};
 use super::recorded::{
-    self, ASSUME_UNCHANGED, INTENT_TO_ADD, IndexFolder, LINK, SKIP_WORKTREE, is_gitlink,
+    self, ASSUME_UNCHANGED, INTENT_TO_ADD, KnownEntries, LINK, SKIP_WORKTREE, is_gitlink,
 };
 use super::untracked::{self, Looked, UntrackedState};
 use super::walk::{Doubts, IndexFile, IndexWalk};
@@ -114,15 +114,13 @@ impl<'s> Staging<'s> {
         let store = self.store;
         let root = &store.root;
         let known = store.known_entries(self.index, &self.file);
-        let folder = known.folder(root);
         let differing = thread::scope(|scope| {
             // It is known by the time that it is asked; without a thread, it is found out then.
-            let _ = thread::Builder::new().spawn_scoped(scope, || folder.id());
-            self.differing_in(root, &folder)
+            let _ = thread::Builder::new().spawn_scoped(scope, || known.folder().id());
+            self.differing_in(root, &known)
         })?;
         let (mut files, mut untracked) = (differing.tracked, differing.untracked);
-        let mut paths = recorded::otherwise(&store.repo, self.base.as_ref(), root, &folder)?;
-        known.keep_id(&folder);
+        let mut paths = recorded::otherwise(&store.repo, self.base.as_ref(), root, known.folder())?;
         let mut late = BTreeSet::new();
         if splits {
             (self.seen.first, late) = store.staged_tree(self.index, &paths)?;
@@ -477,8 +475,7 @@ impl<'s> Staging<'s> {
     }
 
     fn differing_below(&mut self, from: &Path, places: &[PathBuf]) -> GitResult<BTreeSet<PathBuf>> {
-        let entries = recorded::entries_below(self.index, from);
-        let differing = self.differing_in(from, &IndexFolder::new(from, &entries))?;
+        let differing = self.differing_in(from, &KnownEntries::of(self.index, from))?;
         let (store, index) = (self.store, &*self.index);
         let was_tracked = |path: &PathBuf| {
             let name = path.strip_prefix(from).unwrap_or(path);
@@ -496,14 +493,14 @@ impl<'s> Staging<'s> {
     }
 
     /// The paths that may differ from the index at or below `from`. Libgit2 says which untracked files are ignored.
-    fn differing_in(&mut self, from: &Path, folder: &IndexFolder<'_>) -> GitResult<Differing> {
-        let doubts = if folder.is_empty() {
+    fn differing_in(&mut self, from: &Path, known: &KnownEntries) -> GitResult<Differing> {
+        let doubts = if known.entries().is_empty() {
             Doubts {
                 others: vec![from.to_path_buf()],
                 ..Doubts::default()
             }
         } else {
-            self.walk.doubts(folder)
+            self.walk.doubts(known)
         };
         let repo = &self.store.repo;
         let mut places = doubts.others;

@@ -25,7 +25,7 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, open, openat, statat};
 use rustix::io::Errno;
 
 use super::look;
-use super::recorded::{ASSUME_UNCHANGED, IndexFolder, LINK, is_gitlink, is_kept};
+use super::recorded::{ASSUME_UNCHANGED, IndexFolder, KnownEntries, LINK, is_gitlink, is_kept};
 
 /// The number of folders that are worth a thread, and that it looks at before it asks for more.
 const SHARE: usize = 32;
@@ -95,23 +95,21 @@ impl<'w> IndexWalk<'w> {
         }
     }
 
-    /// Looks at a folder and at all below it. Links are not followed, and no folder is entered of which the index has nothing.
-    pub(super) fn doubts(&self, folder: &IndexFolder<'_>) -> Doubts {
-        let mut folders = Vec::new();
-        folder.add_to(&mut folders);
+    /// Looks at the known folder and at all below it. Links are not followed, and no folder is entered of which the index has nothing.
+    pub(super) fn doubts(&self, known: &KnownEntries) -> Doubts {
         let top = open(self.top, FOLDER | OFlags::RDONLY, Mode::empty());
-        let seen = in_threads(&folders, |folder| self.look(top.as_ref(), folder));
+        let seen = in_threads(&known.folders(), |folder| self.look(top.as_ref(), *folder));
         let mut all = Doubts::default();
-        all.gather(folder, &mut seen.into_iter());
+        all.gather(known.folder(), &mut seen.into_iter());
         all
     }
 
     /// Looks at one folder, by its path from the top.
-    fn look(&self, top: Result<&OwnedFd, &Errno>, folder: &IndexFolder<'_>) -> Seen {
+    fn look(&self, top: Result<&OwnedFd, &Errno>, folder: IndexFolder<'_>) -> Seen {
         let mut doubts = Doubts::default();
-        let mut missing = vec![true; folder.files.len()];
-        let mut gone = vec![true; folder.folders.len()];
-        let path = Path::new(OsStr::from_bytes(folder.path));
+        let mut missing = vec![true; folder.files().len()];
+        let mut gone = vec![true; folder.folders().len()];
+        let path = Path::new(OsStr::from_bytes(folder.path()));
         let meet = |at: BorrowedFd<'_>, name: &CStr, kind: FileType| {
             let bytes = name.to_bytes();
             if matches!(bytes, b"." | b".." | b".git") {
@@ -124,10 +122,9 @@ impl<'w> IndexWalk<'w> {
             };
             let below = is_folder.then(|| folder.folder(bytes)).flatten();
             match (below, folder.file(bytes)) {
-                (Some(at), _) => gone[at] = false,
-                (None, Some(at)) if !is_folder || is_gitlink(folder.files[at].1) => {
+                (Some((at, _)), _) => gone[at] = false,
+                (None, Some((at, entry))) if !is_folder || is_gitlink(entry) => {
                     missing[at] = false;
-                    let entry = folder.files[at].1;
                     if self.is_doubtful(entry, data)? {
                         doubts.tracked.push(look::path_of(entry));
                     }
@@ -137,17 +134,16 @@ impl<'w> IndexWalk<'w> {
             Ok(())
         };
         let flags = FOLDER | OFlags::RDONLY | OFlags::NOFOLLOW;
-        let name = if folder.path.is_empty() {
-            b"."
-        } else {
-            folder.path
+        let name = match folder.path() {
+            b"" => b".",
+            path => path,
         };
         let opened = top.map_err(|why| *why);
         let opened = opened.and_then(|top| openat(top, name, flags, Mode::empty()));
         if opened.and_then(|opened| list(opened, meet)).is_err() {
             doubts.others.push(path.to_path_buf());
         }
-        for ((_, entry), _) in folder.files.iter().zip(missing).filter(|(_, is)| *is) {
+        for ((_, entry), _) in folder.files().zip(missing).filter(|(_, is)| *is) {
             doubts.miss(entry);
         }
         Seen { doubts, gone }
@@ -200,13 +196,13 @@ impl<'w> IndexWalk<'w> {
 
 impl Doubts {
     /// Adds what was seen of a folder and of all below it. What lies behind something that took a folder's place is not there.
-    fn gather(&mut self, folder: &IndexFolder<'_>, seen: &mut impl Iterator<Item = Seen>) {
+    fn gather(&mut self, folder: IndexFolder<'_>, seen: &mut impl Iterator<Item = Seen>) {
         let Some(here) = seen.next() else {
             return;
         };
         self.tracked.extend(here.doubts.tracked);
         self.others.extend(here.doubts.others);
-        for ((_, below), is_gone) in folder.folders.iter().zip(here.gone) {
+        for ((_, below), is_gone) in folder.folders().zip(here.gone) {
             if is_gone {
                 below.each(&mut |entry| self.miss(entry));
                 Self::default().gather(below, seen);
