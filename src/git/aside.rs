@@ -15,7 +15,7 @@ use super::history::first_parents;
 use super::recorded::{KnownEntries, is_kept};
 use super::rules::SaveRules;
 use super::untracked::{UntrackedState, is_below};
-use super::walk::{self, IndexWalk};
+use super::walk::IndexWalk;
 use super::{
     CommitStep, Message, SaveOutcome, SaveScope, Saved, Skipped, SnapshotError, Snapshots, Store,
     look, private,
@@ -430,7 +430,7 @@ impl Store {
     /// The files of the index, each with true if it is as the index has it, by its stat data.
     fn compared(&self) -> GitResult<Vec<(PathBuf, bool)>> {
         let config = self.repo.config()?.snapshot()?;
-        let walk = IndexWalk::by(&config, &self.top, walk::written(&self.index_path()));
+        let walk = IndexWalk::by(&config, &self.top, self.index_file());
         let top = Path::new("");
         let known = KnownEntries::of(&self.index_now()?, top);
         let doubts = walk.doubts(&known);

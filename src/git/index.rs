@@ -5,18 +5,21 @@ use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::panic::resume_unwind;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread;
 
 use git2::{Commit, Index, Oid, Tree};
 
 use super::at::opened;
+use super::entries::IndexContent;
 use super::error::GitResult;
 use super::history::{Saved, first_parent, first_parents};
 use super::recorded::{INTENT_TO_ADD, KnownEntries};
 use super::stage::Staged;
 use super::tree::{self, TreeEdits};
-use super::walk::{self, Checksum, IndexFile};
+use super::walk::{self, Checksum, Doubts, IndexFile, IndexWalk};
 use super::{SnapshotError, Store};
 use crate::world::folder::if_there;
 
@@ -32,6 +35,20 @@ pub(super) struct PendingIndex {
     pub(super) unsettled: RefCell<Vec<Staged>>,
     /// The entries as they were read last.
     known: RefCell<Option<(Checksum, Arc<KnownEntries>)>>,
+}
+
+/// The entries of the index's file, and the paths that may differ from them in the work tree.
+pub(super) struct Ahead {
+    pub(super) known: Arc<KnownEntries>,
+    pub(super) doubts: Doubts,
+}
+
+/// The entries below `from` of the plain index file with that checksum.
+fn known_in(path: &Path, checksum: Checksum, from: &Path) -> Option<KnownEntries> {
+    let mut file = Vec::new();
+    opened(path)?.read_to_end(&mut file).ok()?;
+    let content = IndexContent::of(&file).filter(|content| content.checksum == checksum)?;
+    Some(KnownEntries::among(content.entries, from))
 }
 
 impl Store {
@@ -84,20 +101,52 @@ impl Store {
         (sum != Checksum::default()).then_some(sum)
     }
 
-    /// The entries of an index that was just read. Those of last time, where its file was and is the same as then, and memory
-    /// has nothing else.
+    /// The index as it is, read while all that its file has is compared with the work tree. With it the result of that, where
+    /// the file is plain and is the same afterwards, and memory has nothing else.
+    pub(super) fn index_and_ahead(
+        &self,
+        walk: &IndexWalk<'_>,
+    ) -> GitResult<(Index, Option<Ahead>)> {
+        let is_settled = self.index.unsettled.borrow().is_empty();
+        let Some(checksum) = walk.file.checksum.filter(|_| is_settled) else {
+            return Ok((self.index_now()?, None));
+        };
+        let last = self.index.known.borrow().clone();
+        let (path, root) = (self.index_path(), self.root.as_path());
+        let look = || {
+            let known = match last {
+                Some((then, known)) if then == checksum => known,
+                _ => Arc::new(known_in(&path, checksum, root)?),
+            };
+            let doubts = walk.doubts_and_ids(&known);
+            Some(Ahead { known, doubts })
+        };
+        let (index, ahead) = thread::scope(|scope| {
+            let ahead = thread::Builder::new().spawn_scoped(scope, look);
+            let index = self.index_now();
+            let ahead = ahead.ok().map(thread::ScopedJoinHandle::join);
+            let ahead = ahead.and_then(|done| done.unwrap_or_else(|panic| resume_unwind(panic)));
+            (index, ahead)
+        });
+        let index = index?;
+        let ahead = ahead.filter(|_| self.checksum() == Some(checksum));
+        if let Some(ahead) = &ahead {
+            self.index
+                .known
+                .replace(Some((checksum, Arc::clone(&ahead.known))));
+        }
+        Ok((index, ahead))
+    }
+
+    /// The entries of an index that was just read, as libgit2 has them; kept for the next time where the file was and is the same.
     pub(super) fn known_entries(&self, index: &Index, file: &IndexFile) -> Arc<KnownEntries> {
         let is_settled = self.index.unsettled.borrow().is_empty();
         let checksum = file
             .checksum
             .filter(|_| is_settled && self.checksum() == file.checksum);
-        let mut known = self.index.known.borrow_mut();
-        match &*known {
-            Some((then, entries)) if Some(*then) == checksum => return Arc::clone(entries),
-            _ => {}
-        }
         let entries = Arc::new(KnownEntries::of(index, &self.root));
-        *known = checksum.map(|now| (now, Arc::clone(&entries)));
+        let known = checksum.map(|now| (now, Arc::clone(&entries)));
+        self.index.known.replace(known);
         entries
     }
 

@@ -16,6 +16,7 @@
 //! | `store.rs` | one repository, found and opened |
 //! | `rules.rs` | the rules of what is saved |
 //! | `save.rs` | a save, step by step |
+//! | `entries.rs` | the file of git's index, read without libgit2 |
 //! | `index.rs` | what is in git's index in memory and not in its file yet |
 //! | `locks.rs` | how long git's locks are waited for |
 //! | `outcome.rs` | the result of a save, in words |
@@ -50,6 +51,7 @@
 mod aside;
 mod at;
 mod begun;
+mod entries;
 mod error;
 mod exclude;
 mod history;

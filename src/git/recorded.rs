@@ -66,8 +66,20 @@ impl KnownEntries {
         Self::new(entries, from)
     }
 
-    /// All entries below the folder `from`, in the order of their paths.
-    pub(super) fn new(entries: Vec<IndexEntry>, from: &Path) -> Self {
+    /// Those among all entries of an index, in the order of their paths.
+    pub(super) fn among(mut entries: Vec<IndexEntry>, from: &Path) -> Self {
+        let folder = from.as_os_str().as_bytes();
+        if !folder.is_empty() {
+            let is_below = |entry: &IndexEntry| {
+                let name = entry.path.strip_prefix(folder);
+                name.is_some_and(|name| name.starts_with(b"/"))
+            };
+            entries.retain(is_below);
+        }
+        Self::new(entries, from)
+    }
+
+    fn new(entries: Vec<IndexEntry>, from: &Path) -> Self {
         let all = 0..entries.len();
         let mut known = Self {
             entries,

@@ -8,6 +8,7 @@ use super::error::GitResult;
 use super::outcome::{SaveOutcome, UsersWork};
 use super::stage::{Gathered, Staging, Takes};
 use super::untracked::UntrackedState;
+use super::walk::IndexWalk;
 use super::{Message, Operation, SnapshotError, Store, UntrackedRule};
 
 /// The part of the work tree that a save looks at, and what of that it takes.
@@ -91,8 +92,13 @@ impl Store {
         let _working = self.relief.working();
         self.wait_until_unlocked()?;
         self.mend_index()?;
-        let file = self.index_file();
-        let mut index = self.index_now()?;
+        let config = self.repo.config()?.snapshot()?;
+        let walk = IndexWalk::by(&config, &self.top, self.index_file());
+        let (mut index, ahead) = if scope.is_everything() {
+            self.index_and_ahead(&walk)?
+        } else {
+            (self.index_now()?, None)
+        };
         self.refuse_in_the_middle(&index)?;
         let head = self.tip()?;
         let base = head.as_ref().map(Commit::tree).transpose()?;
@@ -104,10 +110,11 @@ impl Store {
             (SaveScope::After(_), UntrackedRule::Leave) => Takes::Made,
             _ => Takes::None,
         };
-        let mut staging = Staging::new(self, untracked, &mut index, base.as_ref(), file)?;
+        let base = base.as_ref();
+        let mut staging = Staging::new(self, untracked, &mut index, base, config, walk);
         let paths = match scope {
-            SaveScope::Before => staging.everything(takes, !self.is_private())?,
-            SaveScope::After(_) => staging.everything(takes, false)?,
+            SaveScope::Before => staging.everything(ahead, takes, !self.is_private())?,
+            SaveScope::After(_) => staging.everything(ahead, takes, false)?,
             SaveScope::Paths(paths) => staging.paths(paths)?,
             SaveScope::Restored(paths) => staging.restored(paths)?,
         };
@@ -116,7 +123,7 @@ impl Store {
             untracked.looked = std::mem::take(&mut gathered.looked);
         }
         self.index.given_up.set(!gathered.staged.is_empty());
-        let mut tree = self.tree_with(&index, since.or(base.as_ref()), &paths)?;
+        let mut tree = self.tree_with(&index, since.or(base), &paths)?;
         if tree.is_none() && gathered.first.is_some() {
             tree = Some(self.empty_tree()?);
         }

@@ -6,7 +6,6 @@ use std::collections::{BTreeSet, HashSet};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
-use std::thread;
 
 use git2::{
     AttrCheckFlags, AttrValue, Config, ErrorClass, ErrorCode, Index, IndexEntry, ObjectType, Oid,
@@ -15,12 +14,13 @@ use git2::{
 
 use super::at::{PathKind, find, is_huge, is_missing, opened};
 use super::error::GitResult;
+use super::index::Ahead;
 use super::look::{self, WithoutTools};
 use super::recorded::{
     self, ASSUME_UNCHANGED, INTENT_TO_ADD, KnownEntries, LINK, SKIP_WORKTREE, is_gitlink,
 };
 use super::untracked::{self, Looked, UntrackedState};
-use super::walk::{Doubts, IndexFile, IndexWalk};
+use super::walk::{Doubts, IndexWalk};
 use super::{LeftOff, OffReason, SkipReason, Skipped, SnapshotError, Store};
 
 /// One save's work on the index in memory.
@@ -28,7 +28,6 @@ pub(super) struct Staging<'s> {
     store: &'s Store,
     untracked: &'s mut UntrackedState,
     pub(super) index: &'s mut Index,
-    file: IndexFile,
     /// The comparison with the files, by the settings of the repository.
     walk: IndexWalk<'s>,
     config: Config,
@@ -84,20 +83,19 @@ impl<'s> Staging<'s> {
         untracked: &'s mut UntrackedState,
         index: &'s mut Index,
         base: Option<&Tree<'s>>,
-        file: IndexFile,
-    ) -> GitResult<Self> {
-        let config = store.repo.config()?.snapshot()?;
-        Ok(Self {
-            walk: IndexWalk::by(&config, &store.top, file.written),
+        config: Config,
+        walk: IndexWalk<'s>,
+    ) -> Self {
+        Self {
+            walk,
             config,
             store,
             untracked,
             index,
-            file,
             base: base.cloned(),
             contents: OnceCell::new(),
             seen: Gathered::default(),
-        })
+        }
     }
 
     pub(super) fn end(self) -> Gathered {
@@ -105,20 +103,22 @@ impl<'s> Staging<'s> {
     }
 
     /// Stages all that differs under the root, from the index or of that from HEAD's tree; returns the paths that may differ
-    /// from the latter. With `splits` the tree of what the user has staged is made too.
+    /// from the latter. With `splits` the tree of what the user has staged is made too. `ahead` is the comparison with the index,
+    /// if that is done.
     pub(super) fn everything(
         &mut self,
+        ahead: Option<Ahead>,
         takes: Takes,
         splits: bool,
     ) -> GitResult<BTreeSet<PathBuf>> {
         let store = self.store;
         let root = &store.root;
-        let known = store.known_entries(self.index, &self.file);
-        let differing = thread::scope(|scope| {
-            // It is known by the time that it is asked; without a thread, it is found out then.
-            let _ = thread::Builder::new().spawn_scoped(scope, || known.folder().id());
-            self.differing_in(root, &known)
-        })?;
+        let Ahead { known, doubts } = ahead.unwrap_or_else(|| {
+            let known = store.known_entries(self.index, &self.walk.file);
+            let doubts = self.walk.doubts_and_ids(&known);
+            Ahead { known, doubts }
+        });
+        let differing = self.differing(doubts)?;
         let (mut files, mut untracked) = (differing.tracked, differing.untracked);
         let mut paths = recorded::otherwise(&store.repo, self.base.as_ref(), root, known.folder())?;
         let mut late = BTreeSet::new();
@@ -475,7 +475,8 @@ impl<'s> Staging<'s> {
     }
 
     fn differing_below(&mut self, from: &Path, places: &[PathBuf]) -> GitResult<BTreeSet<PathBuf>> {
-        let differing = self.differing_in(from, &KnownEntries::of(self.index, from))?;
+        let doubts = self.walk.doubts(&KnownEntries::of(self.index, from));
+        let differing = self.differing(doubts)?;
         let (store, index) = (self.store, &*self.index);
         let was_tracked = |path: &PathBuf| {
             let name = path.strip_prefix(from).unwrap_or(path);
@@ -492,16 +493,8 @@ impl<'s> Staging<'s> {
         Ok(files)
     }
 
-    /// The paths that may differ from the index at or below `from`. Libgit2 says which untracked files are ignored.
-    fn differing_in(&mut self, from: &Path, known: &KnownEntries) -> GitResult<Differing> {
-        let doubts = if known.entries().is_empty() {
-            Doubts {
-                others: vec![from.to_path_buf()],
-                ..Doubts::default()
-            }
-        } else {
-            self.walk.doubts(known)
-        };
+    /// The paths that may differ from the index, of those that are in doubt. Libgit2 says which untracked files are ignored.
+    fn differing(&mut self, doubts: Doubts) -> GitResult<Differing> {
         let repo = &self.store.repo;
         let mut places = doubts.others;
         if self.store.rules.leaves_untracked() {

@@ -55,9 +55,8 @@ pub(super) fn written(path: &Path) -> Moment {
 /// A comparison of the work tree with the index.
 pub(super) struct IndexWalk<'w> {
     top: &'w Path,
-    /// The time at which the index was written. What was written to a file in that moment or later may
-    /// not show in its stat data.
-    written: Moment,
+    /// What was written to a file in the moment in which this was, or later, may not show in its stat data.
+    pub(super) file: IndexFile,
     /// `core.fileMode`: files can be made executable.
     modes: bool,
     /// `core.trustCTime`
@@ -83,12 +82,12 @@ struct Seen {
 }
 
 impl<'w> IndexWalk<'w> {
-    /// A walk by the settings of a repository whose index was written then.
-    pub(super) fn by(config: &Config, top: &'w Path, written: Moment) -> Self {
+    /// A walk by the settings of a repository with that index.
+    pub(super) fn by(config: &Config, top: &'w Path, file: IndexFile) -> Self {
         let is_set = |name, otherwise| config.get_bool(name).unwrap_or(otherwise);
         Self {
             top,
-            written,
+            file,
             modes: is_set("core.fileMode", true),
             ctime: is_set("core.trustCTime", true),
             sparse: is_set("core.sparseCheckout", false),
@@ -97,11 +96,26 @@ impl<'w> IndexWalk<'w> {
 
     /// Looks at the known folder and at all below it. Links are not followed, and no folder is entered of which the index has nothing.
     pub(super) fn doubts(&self, known: &KnownEntries) -> Doubts {
+        if known.entries().is_empty() {
+            return Doubts {
+                others: vec![PathBuf::from(OsStr::from_bytes(known.folder().path()))],
+                ..Doubts::default()
+            };
+        }
         let top = open(self.top, FOLDER | OFlags::RDONLY, Mode::empty());
         let seen = in_threads(&known.folders(), |folder| self.look(top.as_ref(), *folder));
         let mut all = Doubts::default();
         all.gather(known.folder(), &mut seen.into_iter());
         all
+    }
+
+    /// Looks at it in the same way, and makes the names of its trees meanwhile.
+    pub(super) fn doubts_and_ids(&self, known: &KnownEntries) -> Doubts {
+        thread::scope(|scope| {
+            // They are known by the time that they are asked; without a thread, they are found out then.
+            let _ = thread::Builder::new().spawn_scoped(scope, || known.folder().id());
+            self.doubts(known)
+        })
     }
 
     /// Looks at one folder, by its path from the top.
@@ -176,7 +190,7 @@ impl<'w> IndexWalk<'w> {
             && is_at(entry.mtime, written)
             && (!self.ctime || is_at(entry.ctime, changed))
             && (file.st_ino as u32, file.st_uid, file.st_gid) == (entry.ino, entry.uid, entry.gid)
-            && written < self.written
+            && written < self.file.written
     }
 
     fn mode_of(&self, entry: &IndexEntry, file: &Stat) -> u32 {

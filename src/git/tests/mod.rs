@@ -8,6 +8,7 @@
 
 mod commit;
 mod head;
+mod index_files;
 mod left_alone;
 mod meanwhile;
 mod paths;
