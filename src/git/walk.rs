@@ -55,7 +55,7 @@ pub(super) fn written(path: &Path) -> Moment {
 /// A comparison of the work tree with the index.
 pub(super) struct IndexWalk<'w> {
     top: &'w Path,
-    /// What was written to a file in the moment in which this was, or later, may not show in its stat data.
+    /// The file of the index: a file that was written to in the same moment, or later, may not show that in its stat data.
     pub(super) file: IndexFile,
     /// `core.fileMode`: files can be made executable.
     modes: bool,
