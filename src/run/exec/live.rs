@@ -9,6 +9,12 @@ use crate::text::size;
 const RATE: u64 = 8 * 1024 * 1024;
 const BURST: u64 = 16 * 1024 * 1024;
 
+/// The bytes that can be shown again before any are, once some were not: a flood that goes on would be a line of it and a line
+/// about the gap in turn, thousands of times a second. Fewer bytes than `SMALL` do not wait for that: they may well be the last
+/// for a while, and a flood has more at once.
+const AGAIN: u64 = RATE / 8;
+const SMALL: u64 = 1024;
+
 /// Lets through what can be shown.
 pub(super) struct Live {
     /// The bytes that may be shown, as of `at`.
@@ -36,7 +42,9 @@ impl Live {
             self.budget = self.budget.saturating_add(more).min(BURST);
             self.at = now;
         }
-        if self.budget < bytes {
+        let goes_on = self.left_out > 0 && bytes >= SMALL;
+        let needed = if goes_on { bytes.max(AGAIN) } else { bytes };
+        if self.budget < needed {
             self.left_out += bytes;
             return (false, None);
         }
@@ -92,6 +100,21 @@ mod tests {
         assert_eq!(live.gap(), None);
         let (is_shown, _) = live.take(BURST + 1, start + 1000 * second);
         assert!(!is_shown, "never more at once");
+    }
+
+    #[test]
+    fn a_flood_that_goes_on_is_shown_in_a_few_pieces() {
+        let start = Instant::now();
+        let mut live = Live::new(start);
+        live.take(BURST, start);
+        let pieces = (1..10_000).map(|n| start + n * Duration::from_micros(100));
+        let gaps = pieces.filter(|now| live.take(4096, *now).1.is_some());
+        let gaps = gaps.count();
+        assert!((1..=8).contains(&gaps), "{gaps} within a second");
+        let soon = start + Duration::from_secs(1);
+        live.take(BURST, soon);
+        let (is_shown, gap) = live.take(5, soon + Duration::from_millis(1));
+        assert!(is_shown && gap.is_some(), "a line behind it");
     }
 
     #[test]
