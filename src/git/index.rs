@@ -19,7 +19,7 @@ use super::history::{Saved, first_parent, first_parents};
 use super::recorded::{INTENT_TO_ADD, KnownEntries};
 use super::stage::Staged;
 use super::tree::{self, TreeEdits};
-use super::walk::{self, Checksum, Doubts, IndexFile, IndexWalk};
+use super::walk::{self, Ahead, Checksum, IndexFile, IndexWalk};
 use super::{SnapshotError, Store};
 use crate::world::folder::if_there;
 
@@ -35,12 +35,6 @@ pub(super) struct PendingIndex {
     pub(super) unsettled: RefCell<Vec<Staged>>,
     /// The entries as they were read last.
     known: RefCell<Option<(Checksum, Arc<KnownEntries>)>>,
-}
-
-/// The entries of the index's file, and the paths that may differ from them in the work tree.
-pub(super) struct Ahead {
-    pub(super) known: Arc<KnownEntries>,
-    pub(super) doubts: Doubts,
 }
 
 /// The entries below `from` of the plain index file with that checksum.

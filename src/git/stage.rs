@@ -14,13 +14,12 @@ use git2::{
 
 use super::at::{PathKind, find, is_huge, is_missing, opened};
 use super::error::GitResult;
-use super::index::Ahead;
 use super::look::{self, WithoutTools};
 use super::recorded::{
     self, ASSUME_UNCHANGED, INTENT_TO_ADD, KnownEntries, LINK, SKIP_WORKTREE, is_gitlink,
 };
 use super::untracked::{self, Looked, UntrackedState};
-use super::walk::{Doubts, IndexWalk};
+use super::walk::{Ahead, Doubts, IndexWalk};
 use super::{LeftOff, OffReason, SkipReason, Skipped, SnapshotError, Store};
 
 /// One save's work on the index in memory.

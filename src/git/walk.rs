@@ -13,6 +13,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
@@ -79,6 +80,12 @@ struct Seen {
     doubts: Doubts,
     /// For each folder that the index has in it, true if it is not there.
     gone: Vec<bool>,
+}
+
+/// The entries of the index's file, and the paths that may differ from them in the work tree.
+pub(super) struct Ahead {
+    pub(super) known: Arc<KnownEntries>,
+    pub(super) doubts: Doubts,
 }
 
 impl<'w> IndexWalk<'w> {
