@@ -187,6 +187,8 @@ fn of_two_cladas_one_acts_and_one_speaks() {
     desk.copy(&keyed(&its, &exec(&record("other"))));
     let other = desk.project.path("other/runs.txt");
     wait_until(|| other.exists(), || two.said());
+    // Its results would take the place of the next copy before it saw that.
+    two.wait_for("Copied to clipboard");
     one.until_it_heard(1);
     desk.copy(&reply("nobody"));
     one.until_it_heard(2);
