@@ -20,7 +20,8 @@ use std::sync::OnceLock;
 
 pub use denial::{denied, unsaved_setting};
 pub use git::{
-    Danger, Planted, Repositories, directories, git_dirs, guarded, guards_of, led_to, shared_dir,
+    Danger, Planted, Repositories, directories, git_dirs, guarded, guards_of, index_records,
+    led_to, shared_dir,
 };
 pub use guard::Guard;
 #[cfg(target_os = "linux")]

@@ -5,6 +5,7 @@ mod below;
 mod config;
 mod danger;
 mod index;
+pub mod index_records;
 
 use std::fs::{self, File, Metadata};
 use std::io::Read;
