@@ -18,7 +18,12 @@ fn matches(expected: &[String], got: &[String]) -> bool {
     if first.trim() == LEFT_OUT {
         return (0..=got.len()).any(|skipped| matches(rest, &got[skipped..]));
     }
-    got.first() == Some(first) && matches(rest, &got[1..])
+    got.first().is_some_and(|line| is_line(first, line)) && matches(rest, &got[1..])
+}
+
+/// A busy machine makes a duration worth saying where the page has none.
+fn is_line(expected: &str, got: &str) -> bool {
+    got == expected || got.replacen(" (N s)", "", 1) == expected
 }
 
 /// The text that a page should have: what was printed, without lines that are left out in the old one.
@@ -65,8 +70,7 @@ fn any(line: &str) -> String {
                 + "N";
         }
     }
-    // It is not shown of what took next to no time, and that depends on the machine.
-    line[..indent].to_owned() + &words.join(" ").replace(" (N s)", "")
+    line[..indent].to_owned() + &words.join(" ")
 }
 
 /// A word whose ids and times are replaced.
@@ -151,6 +155,7 @@ fn what_differs_from_run_to_run_is_alike_and_nothing_else() {
     for (one, other) in [
         ("  a", "a"),
         ("v0.1.0", "v0.2.0"),
+        ("1 ✅ exec true (0.1 s)", "1 ✅ exec true"),
         ("3 files", "4 files"),
         ("exit code 1", "exit code 2"),
     ] {
