@@ -506,14 +506,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().join("root");
         std::fs::create_dir(&root).unwrap();
-        let at = |name: &str| dir.path().join(name);
-        let folders = Folders {
-            home: at("home"),
-            state: at("state"),
-            config: at("config"),
-            services: at("services"),
-            runtime: None,
-        };
+        let folders = Folders::below(dir.path());
         let mut loaded = Settings::load(&folders, &root).unwrap();
         loaded.settings.exec.login_env = settings::LoginEnvUse::Never;
         let flags = RunFlags {

@@ -71,6 +71,18 @@ impl Folders {
         })
     }
 
+    /// Those of a user who has everything below one folder.
+    #[cfg(test)]
+    pub(crate) fn below(folder: &Path) -> Self {
+        Self {
+            home: folder.join("home"),
+            state: folder.join("state"),
+            config: folder.join("config"),
+            services: folder.join("services"),
+            runtime: None,
+        }
+    }
+
     /// The folder of locks.
     pub fn locks(&self) -> PathBuf {
         self.state.join("locks")

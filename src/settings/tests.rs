@@ -12,17 +12,10 @@ struct Place {
 impl Place {
     fn new() -> Self {
         let dir = tempfile::tempdir().expect("temp dir");
-        let at = |name: &str| dir.path().join(name);
         for name in ["folder", "config"] {
-            fs::create_dir(at(name)).expect("folder");
+            fs::create_dir(dir.path().join(name)).expect("folder");
         }
-        let folders = Folders {
-            home: at("home"),
-            state: at("state"),
-            config: at("config"),
-            services: at("services"),
-            runtime: None,
-        };
+        let folders = Folders::below(dir.path());
         Self { dir, folders }
     }
 

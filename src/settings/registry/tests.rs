@@ -15,13 +15,9 @@ struct Place {
 impl Place {
     fn new() -> Self {
         let dir = tempfile::tempdir().expect("temp dir");
-        let at = |name: &str| dir.path().join(name);
         let folders = Folders {
             home: "/h".into(),
-            state: at("state"),
-            config: at("config"),
-            services: PathBuf::new(),
-            runtime: None,
+            ..Folders::below(dir.path())
         };
         Self { dir, folders }
     }
