@@ -145,20 +145,14 @@ fn an_index_without_entries_is_read() {
 
 #[test]
 fn an_index_file_that_is_not_plain_is_left_to_libgit2() {
-    let repo = Repo::new();
-    repo.git(&["checkout", "-qb", "other"]);
-    repo.write("a.txt", "other\n");
-    repo.git(&["commit", "-qam", "other"]);
-    repo.git(&["checkout", "-q", "main"]);
-    repo.write("a.txt", "main\n");
-    repo.git(&["commit", "-qam", "main"]);
+    let repo = Repo::conflicting();
     let plain = repo.index_file();
     assert!(IndexContent::of(&plain).is_some());
-    assert!(!repo.try_git(&["merge", "-q", "other"]).0);
+    assert!(!repo.try_git(&["merge", "-q", "side"]).0);
     assert!(IndexContent::of(&repo.index_file()).is_none(), "unmerged");
     repo.git(&["merge", "--abort"]);
     // What the merge has resolved is remembered in an extension.
-    assert!(!repo.try_git(&["merge", "-q", "other"]).0);
+    assert!(!repo.try_git(&["merge", "-q", "side"]).0);
     repo.git(&["add", "a.txt"]);
     assert!(memchr::memmem::find(&repo.index_file(), b"REUC").is_some());
     repo.assert_read_alike();

@@ -101,6 +101,18 @@ impl Repo {
         repo
     }
 
+    /// One in which the branch `side` has another text in `a.txt`.
+    fn conflicting() -> Self {
+        let repo = Self::new();
+        repo.git(&["checkout", "-qb", "side"]);
+        repo.write("a.txt", "side\n");
+        repo.git(&["commit", "-qam", "side"]);
+        repo.git(&["checkout", "-q", "main"]);
+        repo.write("a.txt", "main\n");
+        repo.git(&["commit", "-qam", "main"]);
+        repo
+    }
+
     fn init(options: &[&str]) -> Self {
         hermetic();
         let folder = TempDir::new().unwrap();

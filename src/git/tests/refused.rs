@@ -6,23 +6,13 @@ use super::*;
 
 #[test]
 fn nothing_is_saved_in_the_middle_of_something() {
-    let conflicting = || {
-        let repo = Repo::new();
-        repo.git(&["checkout", "-qb", "side"]);
-        repo.write("a.txt", "side\n");
-        repo.git(&["commit", "-qam", "side"]);
-        repo.git(&["checkout", "-q", "main"]);
-        repo.write("a.txt", "main\n");
-        repo.git(&["commit", "-qam", "main"]);
-        repo
-    };
     for (command, operation) in [
         (["merge", "side"], Operation::Merge),
         (["rebase", "side"], Operation::Rebase),
         (["cherry-pick", "side"], Operation::CherryPick),
         (["revert", "HEAD~1"], Operation::Revert),
     ] {
-        let repo = conflicting();
+        let repo = Repo::conflicting();
         assert!(!repo.try_git(&command).0);
         let error = repo.refused();
         assert!(
@@ -36,7 +26,7 @@ fn nothing_is_saved_in_the_middle_of_something() {
             "{error}"
         );
     }
-    let repo = conflicting();
+    let repo = Repo::conflicting();
     repo.git(&["bisect", "start", "HEAD", "HEAD~1"]);
     assert_eq!(
         repo.refused().to_string(),
