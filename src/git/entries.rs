@@ -5,7 +5,7 @@
 
 use git2::{IndexEntry, IndexTime, Oid};
 
-use super::recorded::{GITLINK, INTENT_TO_ADD, LINK, SKIP_WORKTREE};
+use super::recorded::{FILE, GITLINK, INTENT_TO_ADD, LINK, PROGRAM, SKIP_WORKTREE};
 use super::walk::Checksum;
 use crate::world::sandbox::index_records::{FIXED, IndexRecord, IndexRecords, number};
 
@@ -84,7 +84,7 @@ fn entry(record: &IndexRecord<'_>, path: &[u8], version: u32) -> Option<IndexEnt
         path: path.to_vec(),
     };
     let length = path.len().min(usize::from(NAME_LENGTH));
-    let is_known = matches!(entry.mode, 0o100_644 | 0o100_755 | LINK | GITLINK)
+    let is_known = matches!(entry.mode, FILE | PROGRAM | LINK | GITLINK)
         && entry.flags & STAGE == 0
         && (version > 2 || entry.flags & EXTENDED == 0)
         && entry.flags_extended & !(SKIP_WORKTREE | INTENT_TO_ADD) == 0

@@ -26,6 +26,7 @@
 //! | `begun.rs` | who began what is in progress |
 //! | `at.rs` | what is in the work tree at a path |
 //! | `stage.rs` | what one path is now, put into the index |
+//! | `unsteady.rs` | a file that another program writes to meanwhile |
 //! | `untracked.rs` | which of what git does not track goes on the branch after all |
 //! | `tools.rs` | which folders tools make and can make again |
 //! | `tree.rs` | a tree with some paths changed |
@@ -84,6 +85,7 @@ mod three_way;
 mod tools;
 mod tree;
 pub mod undo;
+mod unsteady;
 mod untracked;
 mod versions;
 mod walk;

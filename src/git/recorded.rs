@@ -18,6 +18,8 @@ use super::{look, tree};
 /// Modes of an index entry, as git has them.
 pub(super) const GITLINK: u32 = 0o160_000;
 pub(super) const LINK: u32 = 0o120_000;
+pub(super) const FILE: u32 = 0o100_644;
+pub(super) const PROGRAM: u32 = 0o100_755;
 /// Bits of an index entry, as git's index format defines them.
 pub(super) const ASSUME_UNCHANGED: u16 = 1 << 15;
 pub(super) const SKIP_WORKTREE: u16 = 1 << 14;
@@ -303,5 +305,4 @@ fn with_slash(name: &[u8]) -> impl Iterator<Item = &u8> {
     name.iter().chain(b"/")
 }
 
-const FILE: u32 = 0o100_644;
 const FOLDER: u32 = 0o040_000;

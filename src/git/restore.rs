@@ -15,7 +15,7 @@ use git2::{Diff, DiffFormat, DiffOptions, FileMode, Index, ObjectType, Oid, Repo
 
 use super::at::{PathKind, find, is_huge};
 use super::error::GitResult;
-use super::recorded::LINK;
+use super::recorded::{FILE, LINK, PROGRAM};
 use super::{SnapshotError, Snapshots, Store, tree};
 use crate::world::file_or_link::FileOrLink;
 
@@ -48,9 +48,6 @@ impl ChangeKind {
         }
     }
 }
-
-const FILE: u32 = 0o100_644;
-const PROGRAM: u32 = 0o100_755;
 
 impl Store {
     /// The files and links below the root that differ between two commits, in order; without what clada never saves, and
@@ -235,7 +232,8 @@ impl Store {
             // No commit has it.
             Oid::ZERO_SHA1
         } else if entry.is_some() {
-            self.repo.blob_path(&place)?
+            let blob = self.repo.blob_path(&place);
+            blob.or_else(|why| self.blob_as_read(&below).ok_or(why))?
         } else {
             // Git is not to get what it does not track, not even as an object that nothing points to.
             Oid::hash_file(ObjectType::Blob, &place)?

@@ -419,7 +419,16 @@ impl<'s> Staging<'s> {
     ) -> Result<(), git2::Error> {
         let link = recorded.filter(|entry| kind == PathKind::File && entry.mode == LINK);
         let Some(link) = link else {
-            return self.index.add_path(path);
+            return match self.index.add_path(path) {
+                Err(why) if why.class() == ErrorClass::Os && kind == PathKind::File => {
+                    let modes = self.walk.modes;
+                    match self.store.entry_as_read(path, modes, recorded) {
+                        Some(entry) => self.index.add(&entry),
+                        None => Err(why),
+                    }
+                }
+                added => added,
+            };
         };
         // libgit2 converts no line ends of a file where the index has a link.
         self.index.remove(path, 0)?;

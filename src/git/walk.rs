@@ -26,7 +26,9 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, open, openat, statat};
 use rustix::io::Errno;
 
 use super::look;
-use super::recorded::{ASSUME_UNCHANGED, IndexFolder, KnownEntries, LINK, is_gitlink, is_kept};
+use super::recorded::{
+    ASSUME_UNCHANGED, FILE, IndexFolder, KnownEntries, LINK, PROGRAM, is_gitlink, is_kept,
+};
 
 /// The number of folders that are worth a thread, and that it looks at before it asks for more.
 const SHARE: usize = 32;
@@ -59,7 +61,7 @@ pub(super) struct IndexWalk<'w> {
     /// The file of the index: a file that was written to in the same moment, or later, may not show that in its stat data.
     pub(super) file: IndexFile,
     /// `core.fileMode`: files can be made executable.
-    modes: bool,
+    pub(super) modes: bool,
     /// `core.trustCTime`
     ctime: bool,
     /// A file outside of the sparse checkout is git's again once it is there.
@@ -207,9 +209,9 @@ impl<'w> IndexWalk<'w> {
                 entry.mode
             }
             FileType::RegularFile if Mode::from_raw_mode(file.st_mode).contains(Mode::XUSR) => {
-                0o100_755
+                PROGRAM
             }
-            FileType::RegularFile => 0o100_644,
+            FileType::RegularFile => FILE,
             _ => 0,
         }
     }

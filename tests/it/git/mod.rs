@@ -1,5 +1,6 @@
 //! What clada does in git, through the real program and with the real git as the judge.
 
+mod busy;
 mod crash;
 mod judge;
 mod private;
