@@ -14,16 +14,21 @@ use crate::git::{CommitStep, ContentId, Message, Saved, SnapshotError, Store, sh
 /// knows.
 type Obstacles = BTreeMap<PathBuf, Vec<String>>;
 
-/// The user has not committed it.
-const EDIT: &str =
-    "you changed it after this batch and did not commit: set your change aside with `git stash`";
+/// Says that the user has changed it and that no commit has that yet.
+fn edit(is_private: bool) -> &'static str {
+    if is_private {
+        "you changed it after this batch: take that change back first"
+    } else {
+        "you changed it after this batch and did not commit: set your change aside with `git stash`"
+    }
+}
 
 /// Says which commit is in the way, and what reverts it.
-fn obstacle(commit: &Commit<'_>) -> String {
+fn obstacle(commit: &Commit<'_>, is_private: bool) -> String {
     let id = commit.id().to_string();
     let id = short(&id);
     if let Some(saved) = Saved::of(commit) {
-        return sentence(id, &saved.message);
+        return sentence(id, &saved.message, is_private);
     }
     let text = String::from_utf8_lossy(commit.message_bytes());
     let subject = text.trim_start().lines().next().unwrap_or_default();
@@ -31,12 +36,17 @@ fn obstacle(commit: &Commit<'_>) -> String {
     format!("commit {id} \"{subject}\": revert that first with `git revert {id}`")
 }
 
-/// The same of a commit of clada's.
-fn sentence(id: &str, message: &Message) -> String {
+/// The same of a commit of clada's. Nobody runs git in a private repository.
+fn sentence(id: &str, message: &Message, is_private: bool) -> String {
     let (words, batch) = (message.step.words(&message.subject), &message.batch);
+    let revert = if is_private {
+        "take that change back first".to_owned()
+    } else {
+        format!("revert that first with `git revert {id}`")
+    };
     match message.step {
         CommitStep::Before | CommitStep::Add => {
-            format!("you changed it before \"{words}\": revert that first with `git revert {id}`")
+            format!("you changed it before \"{words}\": {revert}")
         }
         CommitStep::Task | CommitStep::Squash => {
             format!("batch {batch}, \"{words}\": revert that first with `clada undo {batch}`")
@@ -45,9 +55,7 @@ fn sentence(id: &str, message: &Message) -> String {
             format!("the undo of \"{words}\", commit {id}: revert that first with `clada redo`")
         }
         CommitStep::Redo(_) => {
-            format!(
-                "the redo of \"{words}\", commit {id}: revert that first with `git revert {id}`"
-            )
+            format!("the redo of \"{words}\", commit {id}: {revert}")
         }
     }
 }
@@ -159,10 +167,10 @@ fn add_obstacles(
             continue;
         };
         if store.held_now(path)? != held {
-            obstacles.push(EDIT.to_owned());
+            obstacles.push(edit(store.is_private()).to_owned());
         }
         if let Some(at) = walk.since.filter(|_| walk.is_stopped) {
-            obstacles.push(obstacle(&walked[at]));
+            obstacles.push(obstacle(&walked[at], store.is_private()));
         }
     }
     Ok(())
@@ -179,7 +187,7 @@ mod tests {
             step,
             ..Message::default()
         };
-        let said = |step| sentence("3f2a1bc", &message(step));
+        let said = |step| sentence("3f2a1bc", &message(step), false);
         assert_eq!(
             said(CommitStep::Undo("b1".into())),
             "the undo of \"Add\", commit 3f2a1bc: revert that first with `clada redo`"

@@ -53,6 +53,32 @@ fn an_edit_that_is_not_committed() {
 }
 
 #[test]
+fn an_edit_in_a_folder_without_git_is_to_be_taken_back_without_it() {
+    let project = Project::new();
+    run(
+        &project,
+        &writes("Add tests", &[("a.txt", "one\n"), ("b.txt", "one\n")]),
+    );
+    project.write("a.txt", "edited\n");
+    let edited = project.clada(["undo"]).exits(1).err;
+    assert!(
+        edited.contains(
+            "`a.txt` changed since: you changed it after this batch: take that change back first\n"
+        ),
+        "{edited}"
+    );
+    run(&project, &writes("Add a form", &[("c.txt", "one\n")]));
+    let edited = project.clada(["undo", "2"]).exits(1).err;
+    assert!(
+        edited.contains("you changed it before \"Add a form\": take that change back first\n"),
+        "{edited}"
+    );
+    project.write("a.txt", "one\n");
+    project.clada(["undo", "2"]).exits(0);
+    assert!(!project.exists("a.txt"));
+}
+
+#[test]
 fn a_commit_of_the_user_s() {
     let project = begun();
     run(&project, &writes("Add tests", &[("a.txt", "one\n")]));
