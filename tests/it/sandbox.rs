@@ -436,7 +436,10 @@ struct Ground {
 
 impl Ground {
     fn new() -> Self {
-        let dir = tempfile::tempdir().unwrap();
+        Self::at_top(tempfile::tempdir().unwrap())
+    }
+
+    fn at_top(dir: tempfile::TempDir) -> Self {
         let top = dir.path();
         for name in ["project", "home", "sibling", "temp", "temp/cache", "cache"] {
             fs::create_dir(top.join(name)).unwrap();
@@ -701,6 +704,37 @@ fn reading_only_it_writes_in_temporary_directories() {
     };
     let done = ground.run(&fence, "cat file && echo x >$TMPDIR/new && ! echo x >new");
     assert_eq!(done.went_well(), support().guards, "{done:?}");
+}
+
+/// A command gets shared memory of its own, and the project is in it where it was.
+#[test]
+fn a_project_in_the_shared_memory_is_fenced_as_others() {
+    let Ok(dir) = tempfile::tempdir_in("/dev/shm") else {
+        skip("there is no shared memory");
+        return;
+    };
+    let ground = Ground::at_top(dir);
+    let work = "echo x >new && mv new file && echo x >$TMPDIR/new && test -f $TMPDIR/new && \
+                f=$(mktemp /dev/shm/clada-test-XXXX) && rm $f";
+    let done = ground.run(&ground.fence(Level::Workspace), work);
+    assert!(done.went_well(), "{done:?}");
+    assert_eq!(
+        fs::read_to_string(ground.at("project/file")).unwrap(),
+        "x\n"
+    );
+    assert!(ground.at("temp/new").exists());
+
+    if support().alone {
+        let leave = "! ls ../sibling && echo x >/dev/shm/clada-test-shared && ! echo x >clada.toml";
+        let done = ground.run(&ground.fence(Level::Workspace), leave);
+        assert!(done.went_well(), "{done:?}");
+        assert!(!Path::new("/dev/shm/clada-test-shared").exists());
+
+        let read = "cat file && ! echo x >newer && echo x >$TMPDIR/newer";
+        let done = ground.run(&ground.fence(Level::ReadOnly), read);
+        assert!(done.went_well(), "{done:?}");
+        assert!(!ground.at("project/newer").exists() && ground.at("temp/newer").exists());
+    }
 }
 
 /// Each line works in the fence as it does without.

@@ -14,7 +14,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fstat, openat2};
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fstat, mkdir, openat2};
 use rustix::io::Errno;
 use rustix::mount::{
     MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, mount, mount_bind,
@@ -26,6 +26,9 @@ use super::super::trees::WritableTree;
 use super::super::{Fence, held};
 use super::done;
 use super::process::{self, SplitProcess};
+
+/// Shared memory: a command gets an empty one.
+const SHARED_MEMORY: &str = "/dev/shm";
 
 /// The folder of ssh's files that it takes only from their owner or from root, who is nobody in a user namespace.
 const SSH_CONFIG: &CStr = c"/etc/ssh/ssh_config.d";
@@ -60,6 +63,9 @@ pub(super) struct Mounts {
     maps: Option<[String; 2]>,
     network: bool,
     trees: Vec<TreeMount>,
+    /// What is made in the empty shared memory for trees to be mounted on; each folder before what is in it.
+    rooms: Vec<Room>,
+    shared_memory: CString,
     hidden: Vec<HiddenPath>,
     /// Held in place and writable.
     held: Vec<CString>,
@@ -71,6 +77,13 @@ pub(super) struct Mounts {
     dir: CString,
     /// The most processes that there may be, where that can be said.
     processes: Option<String>,
+}
+
+/// A place for a tree in the empty shared memory.
+#[derive(Debug)]
+enum Room {
+    Folder(CString),
+    File(CString),
 }
 
 /// A path that a command is not to find.
@@ -87,6 +100,7 @@ enum HiddenPath {
 struct TreeMount {
     path: CString,
     id: (u64, u64),
+    is_writable: bool,
     /// The tree as a mount that is nowhere yet.
     mount: RefCell<Option<OwnedFd>>,
 }
@@ -113,24 +127,33 @@ impl Mounts {
         above.dedup();
         let terminated =
             |paths: Vec<PathBuf>| paths.into_iter().map(terminated).collect::<io::Result<_>>();
-        let trees = trees.iter().map(|tree| {
-            Ok(TreeMount {
-                path: self::terminated(tree.path.clone())?,
-                id: tree.id,
-                mount: RefCell::new(None),
-            })
-        });
+        let dir = std::path::absolute(dir)?;
+        let shared = Path::new(SHARED_MEMORY);
+        let shared = shared.canonicalize().unwrap_or_else(|_| shared.into());
+        let mut mounted: Vec<TreeMount> = Vec::new();
+        let mut in_shared = paths.clone();
+        let is_lost = dir.starts_with(&shared) && !paths.iter().any(|path| dir.starts_with(path));
+        if is_lost && let Ok(found) = fs::symlink_metadata(&dir) {
+            let id = (found.dev(), found.ino());
+            mounted.push(TreeMount::of(&dir, id, false)?);
+            in_shared.push(dir.clone());
+        }
+        for tree in trees {
+            mounted.push(TreeMount::of(&tree.path, tree.id, true)?);
+        }
         let (user, group) = (geteuid().as_raw(), getegid().as_raw());
         Ok(Self {
             maps: (way == NamespaceMode::AsUser)
                 .then(|| [user, group].map(|id| format!("{id} {id} 1"))),
             network: fence.network,
-            trees: trees.collect::<io::Result<_>>()?,
+            trees: mounted,
+            rooms: rooms(&shared, &in_shared)?,
+            shared_memory: self::terminated(shared)?,
             hidden: hidden(&fence.hidden)?,
             held: terminated(above)?,
             guarded: terminated(guards.to_vec())?,
             ssh: ssh_files(way),
-            dir: self::terminated(std::path::absolute(dir)?)?,
+            dir: self::terminated(dir)?,
             processes: bounds_processes().then(|| fence.processes.max(LEAST_PID_MAX).to_string()),
         })
     }
@@ -168,11 +191,10 @@ impl Mounts {
             tree.take();
         }
         make_read_only(c"/")?;
+        self.mount_shared_memory();
         for tree in &self.trees {
             tree.put()?;
         }
-        let shared = MountFlags::NOSUID | MountFlags::NODEV;
-        let _ = mount(c"tmpfs", c"/dev/shm", c"tmpfs", shared, c"mode=1777");
         self.hide();
         for path in &self.held {
             let _ = mount_bind_recursive(path.as_c_str(), path.as_c_str());
@@ -205,6 +227,25 @@ impl Mounts {
         }
     }
 
+    /// What cannot be made is missed where the trees are mounted.
+    fn mount_shared_memory(&self) {
+        let flags = MountFlags::NOSUID | MountFlags::NODEV;
+        let at = self.shared_memory.as_c_str();
+        if mount(c"tmpfs", at, c"tmpfs", flags, c"mode=1777").is_err() {
+            return;
+        }
+        for room in &self.rooms {
+            let _ = match room {
+                Room::Folder(path) => mkdir(path.as_c_str(), Mode::from_raw_mode(0o755)),
+                Room::File(path) => {
+                    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+                    let mode = Mode::from_raw_mode(0o600);
+                    rustix::fs::open(path.as_c_str(), flags, mode).map(drop)
+                }
+            };
+        }
+    }
+
     fn hide(&self) {
         let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
         for path in &self.hidden {
@@ -231,6 +272,15 @@ impl Mounts {
 }
 
 impl TreeMount {
+    fn of(path: &Path, id: (u64, u64), is_writable: bool) -> io::Result<Self> {
+        Ok(Self {
+            path: terminated(path.to_owned())?,
+            id,
+            is_writable,
+            mount: RefCell::new(None),
+        })
+    }
+
     /// Takes the tree as it is before everything is read-only.
     fn take(&self) {
         let flags = OFlags::PATH | OFlags::CLOEXEC;
@@ -254,8 +304,33 @@ impl TreeMount {
             return Ok(());
         };
         let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
-        move_mount(&mount, c"", CWD, self.path.as_c_str(), flags)
+        move_mount(&mount, c"", CWD, self.path.as_c_str(), flags)?;
+        if self.is_writable {
+            Ok(())
+        } else {
+            make_read_only(&self.path)
+        }
     }
+}
+
+/// What is to be made in the shared memory for these paths, as far as they are below it.
+fn rooms(shared: &Path, paths: &[PathBuf]) -> io::Result<Vec<Room>> {
+    let mut rooms = Vec::new();
+    for path in paths.iter().filter(|path| path.starts_with(shared)) {
+        let below = path.ancestors().take_while(|above| *above != shared);
+        let mut below: Vec<&Path> = below.collect();
+        below.reverse();
+        for place in below {
+            let is_file = place == path && place.is_file();
+            let place = terminated(place.to_owned())?;
+            rooms.push(if is_file {
+                Room::File(place)
+            } else {
+                Room::Folder(place)
+            });
+        }
+    }
+    Ok(rooms)
 }
 
 /// The folders and the sockets among paths that are to be hidden, as far as they are there.
