@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use clada::world::sandbox::{self, Fence, Guard, Level, support};
 use clada::world::shell::{self, Ending, Script};
 
-use crate::harness::{LIMIT, installed, skip};
+use crate::harness::{LIMIT, Project, installed, skip};
 
 /// What holds against an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -704,6 +704,26 @@ fn reading_only_it_writes_in_temporary_directories() {
     };
     let done = ground.run(&fence, "cat file && echo x >$TMPDIR/new && ! echo x >new");
     assert_eq!(done.went_well(), support().guards, "{done:?}");
+}
+
+/// Temporary files in shared memory keep nobody from namespaces.
+#[test]
+fn temporary_files_may_be_in_the_shared_memory() {
+    let Some(project) = Project::apart() else {
+        return;
+    };
+    let Ok(temp) = tempfile::tempdir_in("/dev/shm") else {
+        skip("there is no shared memory");
+        return;
+    };
+    let says = |temp: &Path| {
+        let mut doctor = project.command(env!("CARGO_BIN_EXE_clada"));
+        let output = doctor.arg("doctor").env("TMPDIR", temp).output().unwrap();
+        let said = String::from_utf8(output.stdout).unwrap();
+        let line = said.lines().find(|line| line.contains("sandbox: "));
+        line.unwrap_or_else(|| panic!("{said}")).to_owned()
+    };
+    assert_eq!(says(temp.path()), says(Path::new("/tmp")));
 }
 
 /// A command gets shared memory of its own, and the project is in it where it was.
