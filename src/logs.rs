@@ -3,10 +3,12 @@
 
 use std::fmt;
 use std::io;
+use std::str::FromStr;
 
 use rustix::fs::fstat;
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::{LevelFilter, ParseError};
 use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, FormattedFields};
 use tracing_subscriber::registry::LookupSpan;
@@ -19,6 +21,15 @@ const LEVEL: &str = "CLADA_LOG";
 const FORMAT: &str = "CLADA_LOG_FORMAT";
 /// The variable in which systemd gives the journal's stream: device and inode.
 const JOURNAL: &str = "JOURNAL_STREAM";
+
+/// The reason why levels are not taken.
+#[derive(Debug, thiserror::Error)]
+enum WrongLevels {
+    #[error("there is no level \"{0}\"")]
+    NoLevel(String),
+    #[error("{0}")]
+    NoFilter(#[from] ParseError),
+}
 
 /// Starts the log as the flag and the environment say, or the settings. Returns a warning for values that do not exist.
 ///
@@ -42,7 +53,7 @@ pub fn start<W: io::Write + 'static>(
         None => "off",
     };
     let level = said(LEVEL);
-    let asked = level.as_deref().map(EnvFilter::try_new);
+    let asked = level.as_deref().map(filter_of);
     let wrong = match (known, &asked) {
         (Some(None), _) if flag.is_none() => Some(format!(
             "{FORMAT} is \"{}\": set it to text or json",
@@ -72,6 +83,20 @@ pub fn start<W: io::Write + 'static>(
         _ => log.init(),
     }
     wrong
+}
+
+/// Reads levels. A filter takes any word for a part of the program; only parts of clada are meant without a level.
+fn filter_of(text: &str) -> Result<EnvFilter, WrongLevels> {
+    let is_known = |word: &&str| {
+        word.contains(['=', '['])
+            || word.starts_with("clada")
+            || LevelFilter::from_str(word).is_ok()
+    };
+    let mut words = text.split(',').map(str::trim);
+    match words.find(|word| !is_known(word)) {
+        Some(word) => Err(WrongLevels::NoLevel(word.to_owned())),
+        None => Ok(EnvFilter::try_new(text)?),
+    }
 }
 
 /// Formats one of clada's own lines for stderr; for the journal with the priority in front.

@@ -112,7 +112,6 @@ impl Listener<'_> {
             *target = self.runner.setup.rules.mask.text(target).into_owned();
         }
         let around = around(&self.stop);
-        tracing::info!(run = %around.id, batches = jobs.len(), "run begins");
         let (began, since) = (Instant::now(), clock::time());
         self.delivery.set_aside(&self.memory.unread);
         let task = RefCell::new("saving the state before the batch".to_owned());
@@ -154,12 +153,6 @@ impl Listener<'_> {
         };
         let trouble = books.close();
         self.complete(&mut ran, &jobs, trouble);
-        tracing::info!(
-            run = %around.id,
-            outcome = %ran.report.counts(),
-            ms = began.elapsed().as_millis(),
-            "run ended"
-        );
         Some(ran)
     }
 

@@ -22,6 +22,7 @@ mod task;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::time::Instant;
 
 use tokio::sync::watch;
 
@@ -194,6 +195,8 @@ impl Runner {
         journal: &mut dyn Journal,
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> FinishedRun {
+        let began = Instant::now();
+        tracing::info!(run = %around.id, batches = jobs.len(), "run begins");
         let mut run = ActiveRun::new(total(jobs), self, around, progress);
         // Opened for each run: libgit2 keeps the settings of a repository for as long as it is open.
         let moved = self.moved();
@@ -229,6 +232,12 @@ impl Runner {
         {
             finished.untracked = snapshots.offers_to_add();
         }
+        tracing::info!(
+            run = %around.id,
+            outcome = %finished.report.counts(),
+            ms = began.elapsed().as_millis(),
+            "run ended"
+        );
         finished
     }
 

@@ -161,6 +161,7 @@ impl Runner {
             };
             let task = job.tasks[index].task;
             let outcome = run.complete(task, outcome);
+            tracing::debug!(task = run.number(), status = ?outcome.status, "task ended");
             if !is_cut_by_atomic {
                 run.jobs.cut |= matches!(outcome.status, Status::Interrupted | Status::NotRun);
             }

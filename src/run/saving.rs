@@ -280,6 +280,7 @@ impl<'s> Saving<'s> {
             let is_loose = state.changed && snapshots.store.is_detached();
             run.notice_once(is_loose.then_some(DETACHED));
         }
+        tracing::debug!(commit = state.commit, changed = state.changed, "saved");
         self.seen = Some(SavedTree(state.commit.clone()));
         run.saved(state);
     }

@@ -76,6 +76,21 @@ fn the_log_does_not_tell_what_is_in_a_reply() {
 }
 
 #[test]
+fn a_run_without_a_notes_file_is_in_the_log_too() {
+    let project = Project::with_git();
+    let mut command = project.command(env!("CARGO_BIN_EXE_clada"));
+    command.arg("run").env("CLADA_LOG", "debug");
+    let said = Ended::of(command, &reply()).exits(1).err;
+    let log = of_log(&said);
+    let has = |text: &str| log.iter().filter(|line| line.contains(text)).count();
+    assert_eq!([has("run begins"), has("run ended")], [1, 1], "{said}");
+    assert_eq!(has("task ended"), 6, "{said}");
+    assert!(has("saved") >= 2, "{said}");
+    assert_eq!(has(MARKER), 0, "{said}");
+    assert!(said.contains(" outcome=2 done, 4 failed"), "{said}");
+}
+
+#[test]
 fn json_has_file_run_and_outcome() {
     let said = log_of(&[], &["--log-format", "json"]);
     let events = said
@@ -168,6 +183,15 @@ fn what_is_asked_of_the_log_and_there_is_not_is_said() {
         loud.contains("): set it to error, warn, info, debug or trace"),
         "{loud}"
     );
+    let word = run("CLADA_LOG", "warn,verbose");
+    assert!(
+        word.contains("CLADA_LOG is \"warn,verbose\" (there is no level \"verbose\"): set it to"),
+        "{word}"
+    );
     assert_eq!(run("CLADA_LOG_FORMAT", "json"), "");
+    assert_eq!(
+        run("CLADA_LOG", "WARN,clada::git=debug,notify=info,clada::run"),
+        ""
+    );
     project.clada(["log", "--log-format", "xml"]).exits(2);
 }

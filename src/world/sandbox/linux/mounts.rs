@@ -63,7 +63,7 @@ pub(super) struct Mounts {
     maps: Option<[String; 2]>,
     network: bool,
     trees: Vec<TreeMount>,
-    /// What is made in the empty shared memory for trees to be mounted on; each folder before what is in it.
+    /// The places in the empty shared memory for trees to be mounted on; each folder before what is in it.
     rooms: Vec<Room>,
     shared_memory: CString,
     hidden: Vec<HiddenPath>,
@@ -227,7 +227,7 @@ impl Mounts {
         }
     }
 
-    /// What cannot be made is missed where the trees are mounted.
+    /// Mounts an empty one, with places for the trees. If one cannot be made, the tree's own mount says so.
     fn mount_shared_memory(&self) {
         let flags = MountFlags::NOSUID | MountFlags::NODEV;
         let at = self.shared_memory.as_c_str();
@@ -313,7 +313,7 @@ impl TreeMount {
     }
 }
 
-/// What is to be made in the shared memory for these paths, as far as they are below it.
+/// The places in the shared memory for these paths, as far as they are below it.
 fn rooms(shared: &Path, paths: &[PathBuf]) -> io::Result<Vec<Room>> {
     let mut rooms = Vec::new();
     for path in paths.iter().filter(|path| path.starts_with(shared)) {
