@@ -7,10 +7,11 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use git2::{Delta, DiffOptions, Index, IndexEntry, Repository};
+use git2::{Delta, DiffOptions, ErrorClass, Index, IndexEntry, Repository};
 
 use super::error::GitResult;
 use super::tools;
+use super::unsteady::again;
 
 /// The paths that [`changed_among`] saw.
 #[derive(Default)]
@@ -50,7 +51,10 @@ pub(super) fn changed_among(
             options.pathspec(path);
         }
     }
-    let diff = repo.diff_index_to_workdir(Some(index), Some(&mut options))?;
+    let diff = again(
+        |why: &git2::Error| why.class() == ErrorClass::Os,
+        || repo.diff_index_to_workdir(Some(index), Some(&mut options)),
+    )?;
     for delta in diff.deltas() {
         let path = delta.new_file().path().or_else(|| delta.old_file().path());
         let Some(path) = path.map(Path::to_path_buf) else {

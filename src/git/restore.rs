@@ -233,7 +233,7 @@ impl Store {
             Oid::ZERO_SHA1
         } else if entry.is_some() {
             let blob = self.repo.blob_path(&place);
-            blob.or_else(|why| self.blob_as_read(&below).ok_or(why))?
+            blob.or_else(|why| self.blob_as_read(&below).and_then(Result::ok).ok_or(why))?
         } else {
             // Git is not to get what it does not track, not even as an object that nothing points to.
             Oid::hash_file(ObjectType::Blob, &place)?

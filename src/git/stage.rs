@@ -18,6 +18,7 @@ use super::look::{self, WithoutTools};
 use super::recorded::{
     self, ASSUME_UNCHANGED, INTENT_TO_ADD, KnownEntries, LINK, SKIP_WORKTREE, is_gitlink,
 };
+use super::unsteady::again;
 use super::untracked::{self, Looked, UntrackedState};
 use super::walk::{Ahead, Doubts, IndexWalk};
 use super::{LeftOff, OffReason, SkipReason, Skipped, SnapshotError, Store};
@@ -351,7 +352,11 @@ impl<'s> Staging<'s> {
 
     /// Puts into the index what `path` is now.
     fn stage(&mut self, path: &Path) -> GitResult<()> {
-        match self.try_stage(path) {
+        let staged = again(
+            |why| matches!(why, SnapshotError::Unreadable { .. }),
+            || self.try_stage(path),
+        );
+        match staged {
             Err(SnapshotError::Unreadable { cause, .. }) if self.store.is_private() => {
                 let why = match cause.downcast::<git2::Error>() {
                     Ok(why) => why.message().to_owned(),
@@ -384,10 +389,7 @@ impl<'s> Staging<'s> {
         }
         match self.add(path, recorded.as_ref(), kind) {
             Ok(()) => {
-                let added = self.index.get_path(path, 0);
-                let news = added.filter(|added| !recorded.is_some_and(|old| same(&old, added)));
-                let news = news.map(|entry| Staged::Here(Box::new(entry)));
-                self.seen.staged.extend(news);
+                self.note_added(path, recorded);
                 Ok(())
             }
             Err(why) if why.code() == ErrorCode::NotFound => self.take_away(path, recorded),
@@ -399,16 +401,29 @@ impl<'s> Staging<'s> {
                 self.skip(path, SkipReason::Name);
                 Ok(())
             }
-            // The disk may be full.
-            Err(why)
-                if why.class() == ErrorClass::Os
-                    && kind == PathKind::File
-                    && fs::File::open(self.store.top.join(path)).is_ok() =>
-            {
-                Err(why.into())
+            Err(why) if why.class() == ErrorClass::Os && kind == PathKind::File => {
+                let modes = self.walk.modes;
+                match self.store.entry_as_read(path, modes, recorded.as_ref()) {
+                    Some(Ok(entry)) => {
+                        self.index.add(&entry)?;
+                        self.note_added(path, recorded);
+                        Ok(())
+                    }
+                    // The disk may be full.
+                    Some(Err(_)) => Err(why.into()),
+                    None => Err(SnapshotError::unreadable(path, why)),
+                }
             }
             Err(why) => Err(SnapshotError::unreadable(path, why)),
         }
+    }
+
+    /// Notes what the index has of a path now, if it is not what it had before.
+    fn note_added(&mut self, path: &Path, recorded: Option<IndexEntry>) {
+        let added = self.index.get_path(path, 0);
+        let news = added.filter(|added| !recorded.is_some_and(|old| same(&old, added)));
+        let news = news.map(|entry| Staged::Here(Box::new(entry)));
+        self.seen.staged.extend(news);
     }
 
     fn add(
@@ -419,16 +434,7 @@ impl<'s> Staging<'s> {
     ) -> Result<(), git2::Error> {
         let link = recorded.filter(|entry| kind == PathKind::File && entry.mode == LINK);
         let Some(link) = link else {
-            return match self.index.add_path(path) {
-                Err(why) if why.class() == ErrorClass::Os && kind == PathKind::File => {
-                    let modes = self.walk.modes;
-                    match self.store.entry_as_read(path, modes, recorded) {
-                        Some(entry) => self.index.add(&entry),
-                        None => Err(why),
-                    }
-                }
-                added => added,
-            };
+            return self.index.add_path(path);
         };
         // libgit2 converts no line ends of a file where the index has a link.
         self.index.remove(path, 0)?;
