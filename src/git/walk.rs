@@ -133,7 +133,7 @@ impl<'w> IndexWalk<'w> {
         let mut missing = vec![true; folder.files().len()];
         let mut gone = vec![true; folder.folders().len()];
         let path = Path::new(OsStr::from_bytes(folder.path()));
-        let meet = |at: BorrowedFd<'_>, name: &CStr, kind: FileType| {
+        let mut meet = |at: BorrowedFd<'_>, name: &CStr, kind: FileType| {
             let bytes = name.to_bytes();
             if matches!(bytes, b"." | b".." | b".git") {
                 return Ok(());
@@ -147,10 +147,10 @@ impl<'w> IndexWalk<'w> {
             match (below, folder.file(bytes)) {
                 (Some((at, _)), _) => gone[at] = false,
                 (None, Some((at, entry))) if !is_folder || is_gitlink(entry) => {
-                    missing[at] = false;
                     if self.is_doubtful(entry, data)? {
                         doubts.tracked.push(look::path_of(entry));
                     }
+                    missing[at] = false;
                 }
                 _ => doubts.others.push(path.join(OsStr::from_bytes(bytes))),
             }
@@ -163,6 +163,11 @@ impl<'w> IndexWalk<'w> {
         };
         let opened = top.map_err(|why| *why);
         let opened = opened.and_then(|top| openat(top, name, flags, Mode::empty()));
+        // A file that is gone by the time of its turn is missing; the rest of the folder is looked at.
+        let meet = |at: BorrowedFd<'_>, name: &CStr, kind| match meet(at, name, kind) {
+            Err(Errno::NOENT) => Ok(()),
+            met => met,
+        };
         if opened.and_then(|opened| list(opened, meet)).is_err() {
             doubts.others.push(path.to_path_buf());
         }
