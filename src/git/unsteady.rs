@@ -12,7 +12,7 @@ use super::Store;
 use super::at::opened;
 use super::recorded::{FILE, PROGRAM};
 
-/// How often a file is looked at that another program may take away and put back all the time.
+/// The number of looks at a file that another program may take away and put back all the time.
 const TRIES: usize = 10;
 
 /// Tries a thing again that failed in a way which may be over.
