@@ -47,6 +47,9 @@ pub(super) fn is_missing(why: &std::io::Error) -> bool {
 /// The largest file that a save takes, in bytes. Git itself takes more, in hours.
 pub(super) const LARGEST: u64 = 4 * 1024 * 1024 * 1024;
 
+/// The number of looks at a file that another program may take away and put back all the time.
+const TRIES: usize = 10;
+
 /// A regular file, opened for reading. Another program may put a pipe or a link in its place at any time.
 pub(super) fn opened(place: &Path) -> Option<File> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY;
@@ -71,4 +74,18 @@ pub(super) fn content(place: &Path, most: u64) -> Option<Vec<u8>> {
 /// True for a file that is too large for any save.
 pub(super) fn is_huge(place: &Path) -> bool {
     fs::symlink_metadata(place).is_ok_and(|found| found.is_file() && found.len() > LARGEST)
+}
+
+/// Tries a thing again that failed in a way which may be over.
+pub(super) fn again<T, E>(
+    may_be_over: impl Fn(&E) -> bool,
+    mut attempt: impl FnMut() -> Result<T, E>,
+) -> Result<T, E> {
+    for _ in 1..TRIES {
+        match attempt() {
+            Err(why) if may_be_over(&why) => {}
+            done => return done,
+        }
+    }
+    attempt()
 }

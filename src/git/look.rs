@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 
 use git2::{Delta, DiffOptions, ErrorClass, Index, IndexEntry, Repository};
 
+use super::at::again;
 use super::error::GitResult;
 use super::tools;
-use super::unsteady::again;
 
 /// The paths that [`changed_among`] saw.
 #[derive(Default)]

@@ -12,13 +12,12 @@ use git2::{
     Tree, TreeWalkMode, TreeWalkResult,
 };
 
-use super::at::{PathKind, find, is_huge, is_missing, opened};
+use super::at::{PathKind, again, find, is_huge, is_missing, opened};
 use super::error::GitResult;
 use super::look::{self, WithoutTools};
 use super::recorded::{
     self, ASSUME_UNCHANGED, INTENT_TO_ADD, KnownEntries, LINK, SKIP_WORKTREE, is_gitlink,
 };
-use super::unsteady::again;
 use super::untracked::{self, Looked, UntrackedState};
 use super::walk::{Ahead, Doubts, IndexWalk};
 use super::{LeftOff, OffReason, SkipReason, Skipped, SnapshotError, Store};

@@ -12,23 +12,6 @@ use super::Store;
 use super::at::opened;
 use super::recorded::{FILE, PROGRAM};
 
-/// The number of looks at a file that another program may take away and put back all the time.
-const TRIES: usize = 10;
-
-/// Tries a thing again that failed in a way which may be over.
-pub(super) fn again<T, E>(
-    may_be_over: impl Fn(&E) -> bool,
-    mut attempt: impl FnMut() -> Result<T, E>,
-) -> Result<T, E> {
-    for _ in 1..TRIES {
-        match attempt() {
-            Err(why) if may_be_over(&why) => {}
-            done => return done,
-        }
-    }
-    attempt()
-}
-
 impl Store {
     /// Makes a blob of what can be read of a file now, by its path from the top; converted as git's attributes say. None where it
     /// cannot be opened.
