@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use clada::world::sandbox::{self, Fence, Guard, Level, support};
 use clada::world::shell::{self, Ending, Script};
 
-use crate::harness::{LIMIT, Project, installed, skip};
+use crate::harness::{Ended, LIMIT, Project, installed, skip};
 
 /// What holds against an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -729,6 +729,9 @@ fn temporary_files_may_be_in_the_shared_memory() {
 /// A command gets shared memory of its own, and the project is in it where it was.
 #[test]
 fn a_project_in_the_shared_memory_is_fenced_as_others() {
+    if !in_each("a_project_in_the_shared_memory_is_fenced_as_others") {
+        return;
+    }
     let Ok(dir) = tempfile::tempdir_in("/dev/shm") else {
         skip("there is no shared memory");
         return;
@@ -754,6 +757,17 @@ fn a_project_in_the_shared_memory_is_fenced_as_others() {
         let done = ground.run(&ground.fence(Level::ReadOnly), read);
         assert!(done.went_well(), "{done:?}");
         assert!(!ground.at("project/newer").exists() && ground.at("temp/newer").exists());
+
+        fs::create_dir(ground.at("project/src")).unwrap();
+        let project = Project::new();
+        let mut command = project.command(env!("CARGO_BIN_EXE_clada"));
+        command.args(["run", "--no-git", "--sandbox", "read-only", "--root"]);
+        command.arg(ground.at("project"));
+        let task = "<c>exec</c>\n<x cwd=\"src\">cat ../file; touch ../newer</x>";
+        let reply = format!("<tasks>\n<task>\n{task}\n</task>\n</tasks>\n");
+        let ended = Ended::of(command, &reply).exits(1);
+        assert!(ended.out.contains("stdout:\nx\nstderr:\n"), "{}", ended.out);
+        assert!(ended.out.contains("Read-only file system"), "{}", ended.out);
     }
 }
 

@@ -133,10 +133,15 @@ impl Mounts {
         let mut mounted: Vec<TreeMount> = Vec::new();
         let mut in_shared = paths.clone();
         let is_lost = dir.starts_with(&shared) && !paths.iter().any(|path| dir.starts_with(path));
-        if is_lost && let Ok(found) = fs::symlink_metadata(&dir) {
+        let kept = if dir.starts_with(&fence.root) {
+            &fence.root
+        } else {
+            &dir
+        };
+        if is_lost && let Ok(found) = fs::symlink_metadata(kept) {
             let id = (found.dev(), found.ino());
-            mounted.push(TreeMount::of(&dir, id, false)?);
-            in_shared.push(dir.clone());
+            mounted.push(TreeMount::of(kept, id, false)?);
+            in_shared.push(kept.clone());
         }
         for tree in trees {
             mounted.push(TreeMount::of(&tree.path, tree.id, true)?);
