@@ -485,11 +485,6 @@ const WITHOUT_CASE: &[Without] = &[
     },
     Without {
         file: "src/listener/runs.rs",
-        text: "run begins",
-        why: LOG,
-    },
-    Without {
-        file: "src/listener/runs.rs",
         text: "saving the state before the batch",
         why: "a repository that takes two seconds to look at",
     },
