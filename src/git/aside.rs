@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::{fmt, fs};
 
-use git2::{Config, Index, Repository};
+use git2::{Config, Index, Repository, Tree};
 
 use super::at::find;
 use super::error::GitResult;
@@ -118,6 +118,11 @@ impl Snapshots {
             self.store
                 .say(format!("⚠ undo will not bring back untracked files: {why}"));
         }
+        if is_before {
+            let tip = self.aside().map(Store::tip).transpose();
+            let tip = tip.ok().flatten().flatten().map(|commit| commit.id());
+            self.untracked.kept = tip;
+        }
     }
 
     /// Lists the files to save aside, relative to the root; with false, those that no longer need to be there.
@@ -129,15 +134,22 @@ impl Snapshots {
         let untracked = untracked.filter(|path| ours.get_path(path, 0).is_none());
         let untracked = untracked.filter_map(|path| store.below_root(path));
         let mut untracked: BTreeSet<PathBuf> = untracked.collect();
+        let kept_then = self.kept_then()?;
+        let was_kept = |path: &Path| {
+            let tree = kept_then.as_ref();
+            tree.is_some_and(|tree| tree.get_path(path).is_ok())
+        };
         if before {
             if untracked.len() > store.rules.options.private_limit {
                 untracked.clear();
             }
         } else {
-            // What was there before and was not saved then is not new.
+            // What was there before and was not saved then is not new. What was saved may have gone and come again.
             untracked.retain(|path| {
                 let place = store.root.join(path);
-                !state.is_unkept && state.is_new(&place) && !is_below(&place, &state.only)
+                !state.is_unkept
+                    && (state.is_new(&place) || was_kept(path))
+                    && !is_below(&place, &state.only)
             });
         }
         let mut kept = Vec::new();
@@ -159,6 +171,14 @@ impl Snapshots {
         }
         kept.extend(untracked.into_iter().map(|path| (path, true)));
         Ok(kept)
+    }
+
+    /// The tree of what was saved aside when the batch began.
+    fn kept_then(&self) -> GitResult<Option<Tree<'_>>> {
+        let Some((aside, then)) = self.aside().zip(self.untracked.kept) else {
+            return Ok(None);
+        };
+        Ok(Some(aside.repo.find_commit(then)?.tree()?))
     }
 
     /// The private repository that holds what this one leaves out, if there is one. None where this is a private one, which

@@ -100,6 +100,8 @@ pub(super) struct UntrackedState {
     named: BTreeSet<PathBuf>,
     /// True if there was more than what is saved aside, so nothing new is: an undo would take away what may only have been moved.
     pub(super) is_unkept: bool,
+    /// The newest commit aside when the batch began.
+    pub(super) kept: Option<Oid>,
     /// Files left off that are the only copy of something that no save has: an undo leaves them where they are.
     pub(super) only: BTreeSet<PathBuf>,
     /// The state of places that tasks changed and that are not saved aside yet, where the batch is one commit.

@@ -418,6 +418,39 @@ fn the_reply_that_is_run_is_in_no_commit() {
 }
 
 #[test]
+fn an_untracked_file_that_a_batch_takes_away_and_makes_again_comes_back() {
+    let again = |first: String, last: &[String]| {
+        let project = beginner();
+        let before = files(&project);
+        let mut tasks = vec![first, exec("echo SECRET=made > .env")];
+        tasks.extend_from_slice(last);
+        approved(&project, &tasks);
+        let after = files(&project);
+        for _ in 0..2 {
+            project.clada(["undo"]).exits(0);
+            assert_eq!(files(&project), before);
+            project.clada(["redo"]).exits(0);
+            assert_eq!(files(&project), after);
+        }
+        nothing_of(&project, &["of-the-user", "SECRET=made"]);
+    };
+    again(exec("mv .env kept.env"), &[]);
+    again(exec("rm .env"), &[]);
+    again(
+        move_to("draft.md", "moved.md"),
+        &[exec("echo new > draft.md")],
+    );
+    again(
+        exec("mv .env kept.env"),
+        &[exec("rm .env"), exec("echo SECRET=made twice > .env")],
+    );
+    again(
+        exec("rm draft.md"),
+        &[exec("echo new > draft.md"), overwrite("draft.md", "newest")],
+    );
+}
+
+#[test]
 fn a_file_that_cannot_be_read_is_named_and_in_nobodys_way() {
     let project = Project::begun();
     if !project.write_unreadable("closed.txt") {
